@@ -1,0 +1,99 @@
+// Package provider says what it takes to provision a resource type, and drives
+// the types that are provisioned by direct calls of the AWS SDK.
+//
+// A type is a value of Resource: what is special about it, and nothing else.
+// What is the same for all (names, tags, satellites, retries, waiting,
+// recording, coverage) is the driver's. A property that no part of a type's
+// description claims is never dropped: it sends the resource to Cloud Control.
+//
+// The package imports no AWS service; those are in awssdk, one file a service.
+package provider
+
+import (
+	"context"
+
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// A Provider makes, changes, reads and deletes resources of some types. The
+// SDK driver, Cloud Control, custom resources and nested stacks are providers.
+//
+// The context ends calls. A wait for a resource to settle also ends, with
+// ErrDraining, when Request.Draining closes: by then Request.Made has been
+// told the id.
+type Provider interface {
+	Create(ctx context.Context, r *Request) (Created, error)
+	Update(ctx context.Context, r *Request) (Updated, error)
+	Delete(ctx context.Context, r *Request) (Deleted, error)
+	// Read returns the resource's properties in CloudFormation's shape, or
+	// ErrNotFound.
+	Read(ctx context.Context, r *Request) (*value.Object, error)
+}
+
+// A Stack is where a resource belongs.
+type Stack struct {
+	Name      string
+	ID        string // AWS::StackId
+	Region    string
+	AccountID string
+	Partition string // aws, aws-cn, …
+}
+
+// A Request is one operation on one resource.
+type Request struct {
+	Session *Session
+	Stack   Stack
+
+	LogicalID string
+	Type      string
+
+	// PhysicalID is "" before a create.
+	PhysicalID string
+	// Properties are the resolved ones wanted; for Delete and Read, those
+	// recorded. Secrets are in clear: never log them.
+	Properties *value.Object
+	// Previous are the recorded properties, for Update. A leaf that was a secret
+	// holds its expression.
+	Previous *value.Object
+	// Attributes are the recorded ones, nil before a create.
+	Attributes *value.Object
+
+	// Name is the physical name to create under: declared or generated, "" for
+	// types that have none.
+	Name string
+	// Token makes a create that takes a client token safe to repeat.
+	Token string
+
+	// Made, when set, is told the id (and the attributes known so far) as soon
+	// as a create was answered, before anything else is done or waited for.
+	Made func(Created)
+	// Draining, when set, closes when waits are to be abandoned.
+	Draining <-chan struct{}
+	// Notice, when set, takes a line for the log: a wait's heartbeat, a warning.
+	Notice func(text string)
+}
+
+// Created is what a create made.
+type Created struct {
+	PhysicalID string
+	Attributes *value.Object // by name as in Fn::GetAtt, dotted names flat; nil: none
+	// Effective, when not nil, is recorded in place of the properties sent.
+	Effective *value.Object
+}
+
+// Updated is what an update in place left.
+type Updated struct {
+	Attributes *value.Object // nil: the recorded ones still hold
+	Effective  *value.Object
+	// PhysicalID, when it differs from the request's, says that the update
+	// replaced the resource (custom resources do).
+	PhysicalID string
+	// Partial, when not "", says what could not be applied.
+	Partial string
+}
+
+// Deleted is what became of a delete.
+type Deleted struct {
+	// Skipped, when not "", says why the resource is still there on purpose.
+	Skipped string
+}

@@ -1,0 +1,179 @@
+// Package result is what a command of the engine did, as plain values.
+//
+// The log, the step outputs, the summary, the comment and --json are all made
+// from it, so that they cannot disagree. It holds no secret: values that must
+// not be shown are left out or replaced by their expression before they get
+// here.
+package result
+
+import (
+	"slices"
+	"time"
+
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// An Outcome says how a run, or one stack of it, ended. The names are the step
+// output's.
+type Outcome string
+
+// The outcomes, worst first: of several stacks' the first one here wins.
+const (
+	Cancelled        Outcome = "cancelled"         // a signal stopped work
+	Failed           Outcome = "failed"            // an error, a refusal, a rolled back deploy
+	Locked           Outcome = "locked"            // somebody else holds the lock, nothing else failed
+	PlanChanged      Outcome = "plan-changed"      // not what was reviewed
+	ApprovalRequired Outcome = "approval-required" // somebody has to agree first
+	Drifted          Outcome = "drifted"
+	Partial          Outcome = "partial"   // done but for what Unaddressed names
+	Success          Outcome = "success"   // something changed (in a diff: would change)
+	NoChange         Outcome = "no-change" // nothing to do
+)
+
+var precedence = []Outcome{Cancelled, Failed, Locked, PlanChanged, ApprovalRequired, Drifted, Partial, Success, NoChange}
+
+// Worse returns the outcome that takes precedence; "" gives way to any.
+func Worse(a, b Outcome) Outcome {
+	if a == "" {
+		return b
+	}
+	if b == "" || slices.Index(precedence, a) <= slices.Index(precedence, b) {
+		return a
+	}
+	return b
+}
+
+// ExitCode returns the process's exit code for the outcome: 0 done, 1 not
+// done, 2 done in part, 130 interrupted.
+func (o Outcome) ExitCode() int {
+	switch o {
+	case Success, NoChange:
+		return 0
+	case Partial:
+		return 2
+	case Cancelled:
+		return 130
+	}
+	return 1
+}
+
+// A Reason is one stable word that says why a run failed.
+type Reason string
+
+// The reasons.
+const (
+	ReasonLock          Reason = "lock"
+	ReasonRegistry      Reason = "registry"
+	ReasonNameHeld      Reason = "name-held"
+	ReasonApproval      Reason = "approval"
+	ReasonPlanChanged   Reason = "plan-changed"
+	ReasonSynth         Reason = "synth"
+	ReasonTemplate      Reason = "template"
+	ReasonCredentials   Reason = "credentials"
+	ReasonStateConflict Reason = "state-conflict"
+	ReasonResource      Reason = "resource"
+	ReasonOutput        Reason = "output"
+	ReasonInput         Reason = "input"
+	ReasonInternal      Reason = "internal"
+)
+
+// A Run is the result of one command.
+type Run struct {
+	Command string // deploy, diff, destroy
+	DryRun  bool
+	RunID   string
+	Outcome Outcome
+	Reason  Reason // "" unless it failed
+	// Message and Remedy explain a failure that belongs to no one stack.
+	Message, Remedy string
+	Stacks          []*Stack // in the order in which they were worked on
+	Duration        time.Duration
+}
+
+// Add puts a stack into the run and lets its outcome count.
+func (r *Run) Add(s *Stack) {
+	r.Stacks = append(r.Stacks, s)
+	if Worse(r.Outcome, s.Outcome) == s.Outcome {
+		if s.Outcome != r.Outcome || r.Reason == "" {
+			r.Reason = s.Reason
+		}
+		r.Outcome = s.Outcome
+	}
+}
+
+// Counts adds up the stacks' counts.
+func (r *Run) Counts() Counts {
+	var c Counts
+	for _, s := range r.Stacks {
+		c.Created += s.Counts.Created
+		c.Updated += s.Counts.Updated
+		c.Deleted += s.Counts.Deleted
+		c.Skipped += s.Counts.Skipped
+		c.Failed += s.Counts.Failed
+		c.Unchanged += s.Counts.Unchanged
+	}
+	return c
+}
+
+// Changed tells whether something was changed or, after a diff or a dry run,
+// would be.
+func (r *Run) Changed() bool {
+	return slices.ContainsFunc(r.Stacks, func(s *Stack) bool { return s.Changed })
+}
+
+// A Stack is what became of one stack.
+type Stack struct {
+	Name, Region string
+	DisplayName  string
+	Outcome      Outcome
+	Reason       Reason
+	// Message and Remedy explain a failure of the stack as a whole: a held
+	// lock, a template that cannot be evaluated.
+	Message, Remedy string
+
+	Plan        *plan.Plan    // nil when it did not come to one
+	Counts      Counts        // of what was done
+	Outputs     *value.Object // by output name, without export aliases and secrets
+	Failures    []Failure     // every failed resource, in the order of failing
+	Unaddressed []Unaddressed // why the outcome is partial
+	Warnings    []string
+
+	Changed    bool // something was changed, or would be
+	RolledBack bool // the deploy failed and what it had done was undone
+	Lock       *Lock
+	Duration   time.Duration
+}
+
+// Counts counts resources by what happened to them.
+type Counts struct{ Created, Updated, Deleted, Skipped, Failed, Unchanged int }
+
+// A Failure is one resource's operation that did not succeed.
+type Failure struct {
+	LogicalID, Type string
+	Path            string // aws:cdk:path, "" when unknown
+	Action          plan.Action
+	PhysicalID      string // "" when none is known
+	Message         string // what AWS, or the engine, said
+	Remedy          string // what to do next, "" when there is nothing to say
+}
+
+// Unaddressed is a resource that was knowingly left, and what to do about it.
+type Unaddressed struct {
+	Stack      string `json:"stack"`
+	LogicalID  string `json:"logicalId"`
+	Type       string `json:"type"`
+	PhysicalID string `json:"physicalId"`
+	Reason     string `json:"reason"`
+	Remedy     string `json:"remedy"`
+}
+
+// A Lock is who holds a stack that this run could not have.
+type Lock struct {
+	Owner     string `json:"owner"`
+	Operation string `json:"operation"`
+	Stack     string `json:"stack"`
+	Region    string `json:"region"`
+	ExpiresAt int64  `json:"expiresAt"` // Unix milliseconds, 0 when unknown
+	RunURL    string `json:"runUrl,omitempty"`
+}

@@ -1,0 +1,232 @@
+package signals
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A timeline is what happened to a Window, in seconds from its opening; -1 is
+// never.
+type timeline struct{ draining, sealed, second, deadline float64 }
+
+func TestTimeline(t *testing.T) {
+	type event struct {
+		at   time.Duration
+		sig  os.Signal
+		seal bool
+	}
+	const s, ms = time.Second, time.Millisecond
+	tests := []struct {
+		name    string
+		actions bool
+		events  []event
+		want    timeline
+	}{
+		{"no signal: nothing ever happens", true,
+			[]event{{at: 2 * s, seal: true}},
+			timeline{-1, -1, -1, -1}},
+		{"a call that does not answer: sealing at 6 s (S-189)", true,
+			[]event{{at: 1 * s, sig: syscall.SIGINT}},
+			timeline{1, 7, -1, 11}},
+		{"nothing in flight: sealing at once (S-189)", true,
+			[]event{{at: 1 * s, sig: syscall.SIGINT}, {at: 1200 * ms, seal: true}},
+			timeline{1, 1.2, -1, 11}},
+		{"docker stop sends only SIGTERM: it is the first signal (S-189)", true,
+			[]event{{at: 1 * s, sig: syscall.SIGTERM}},
+			timeline{1, 7, -1, 11}},
+		{"the runner's SIGTERM in the window: seal now, no second signal (S-189)", true,
+			[]event{{at: 1 * s, sig: syscall.SIGINT}, {at: 3 * s, sig: syscall.SIGTERM}},
+			timeline{1, 3, -1, 5.5}},
+		{"the runner's SIGTERM at its usual time changes nothing (S-189)", true,
+			[]event{{at: 1 * s, sig: syscall.SIGINT}, {at: 8500 * ms, sig: syscall.SIGTERM}},
+			timeline{1, 7, -1, 11}},
+		{"Actions never has a second signal (S-189)", true,
+			[]event{{at: 1 * s, sig: syscall.SIGINT}, {at: 2 * s, sig: syscall.SIGINT}},
+			timeline{1, 2, -1, 11}},
+		{"terminal: the second Ctrl-C is told (S-182)", false,
+			[]event{{at: 1 * s, sig: syscall.SIGINT}, {at: 2 * s, sig: syscall.SIGINT}},
+			timeline{1, 7, 2, 11}},
+		{"terminal: SIGTERM is as good as SIGINT (S-180)", false,
+			[]event{{at: 1 * s, sig: syscall.SIGTERM}, {at: 2 * s, sig: syscall.SIGTERM}},
+			timeline{1, 7, 2, 11}},
+		{"terminal: a third Ctrl-C is harmless (S-182)", false,
+			[]event{{at: 1 * s, sig: syscall.SIGINT}, {at: 2 * s, sig: syscall.SIGINT}, {at: 3 * s, sig: syscall.SIGINT}},
+			timeline{1, 7, 2, 11}},
+		{"terminal: a second signal after the seal is told too (S-182)", false,
+			[]event{{at: 1 * s, sig: syscall.SIGINT}, {at: 2 * s, seal: true}, {at: 3 * s, sig: syscall.SIGINT}},
+			timeline{1, 2, 3, 11}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				in := make(chan os.Signal)
+				w := Open(Options{Actions: tt.actions, Signals: in})
+
+				since := func(at time.Time) float64 { return at.Sub(start).Seconds() }
+				got := timeline{-1, -1, -1, -1}
+				stop := make(chan struct{})
+				var watched []chan struct{}
+				for c, at := range map[<-chan struct{}]*float64{
+					w.Draining(): &got.draining, w.Sealing(): &got.sealed, w.SecondSignal(): &got.second,
+				} {
+					done := make(chan struct{})
+					watched = append(watched, done)
+					go func() {
+						defer close(done)
+						select {
+						case <-c:
+							*at = since(time.Now())
+						case <-stop:
+						}
+					}()
+				}
+				for _, e := range tt.events {
+					time.Sleep(e.at - time.Since(start)) // the bubble's time
+					if e.seal {
+						w.Seal()
+					} else {
+						in <- e.sig
+					}
+					synctest.Wait()
+				}
+				time.Sleep(time.Minute)
+				close(stop)
+				for _, done := range watched {
+					<-done
+				}
+				if at, ok := w.Deadline(); ok {
+					got.deadline = since(at)
+				}
+				w.Close()
+				if got != tt.want {
+					t.Errorf("timeline: want %+v, got %+v", tt.want, got)
+				}
+			})
+		})
+	}
+}
+
+func TestPhasesAndContexts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := make(chan os.Signal)
+		w := Open(Options{Actions: true, Signals: in})
+		defer w.Close()
+
+		calls, cancelCalls := w.Context(t.Context())
+		defer cancelCalls()
+		waits, cancelWaits := w.Interruptible(t.Context())
+		defer cancelWaits()
+
+		check := func(phase Phase, waitsEnd, callsEnd error) {
+			t.Helper()
+			synctest.Wait()
+			if w.Phase() != phase {
+				t.Errorf("phase: want %v, got %v", phase, w.Phase())
+			}
+			if got := w.Interrupted(); got != (phase != Running) {
+				t.Errorf("%v: Interrupted() = %v", phase, got)
+			}
+			if got := context.Cause(waits); !errors.Is(got, waitsEnd) {
+				t.Errorf("%v: end of waits: want %v, got %v", phase, waitsEnd, got)
+			}
+			if got := context.Cause(calls); !errors.Is(got, callsEnd) {
+				t.Errorf("%v: end of calls: want %v, got %v", phase, callsEnd, got)
+			}
+		}
+		check(Running, nil, nil)
+		in <- syscall.SIGINT
+		check(Draining, ErrInterrupted, nil)
+		if w.Signal() != syscall.SIGINT {
+			t.Errorf("first signal: %v", w.Signal())
+		}
+		w.Seal()
+		if w.Phase() != Sealed {
+			t.Errorf("after Seal returned: want sealed, got %v", w.Phase())
+		}
+		check(Sealed, ErrInterrupted, ErrSealing)
+		w.Seal() // again: nothing to do
+
+		save, cancel := w.Cleanup(3 * time.Second)
+		defer cancel()
+		in <- syscall.SIGTERM
+		synctest.Wait()
+		if save.Err() != nil {
+			t.Error("a signal ended a clean-up")
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if !errors.Is(save.Err(), context.DeadlineExceeded) {
+			t.Errorf("clean-up after its timeout: %v", save.Err())
+		}
+	})
+}
+
+func TestSealBeforeAnySignalDoesNotHaunt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := make(chan os.Signal)
+		w := Open(Options{Signals: in})
+		defer w.Close()
+		w.Seal()
+		in <- syscall.SIGINT
+		synctest.Wait()
+		if w.Phase() != Draining {
+			t.Errorf("want draining, got %v", w.Phase())
+		}
+	})
+}
+
+func TestSealAndCloseFromEverywhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := make(chan os.Signal)
+		w := Open(Options{Actions: true, Signals: in})
+		in <- syscall.SIGINT
+		done := make(chan struct{})
+		for i := range 20 {
+			go func() {
+				defer func() { done <- struct{}{} }()
+				if i%2 == 0 {
+					w.Seal()
+				} else {
+					w.Close()
+				}
+			}()
+		}
+		for range 20 {
+			<-done
+		}
+	})
+}
+
+func TestRealSignal(t *testing.T) {
+	w := Open(Options{Actions: true})
+	defer w.Close()
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		if err := syscall.Kill(os.Getpid(), s); err != nil {
+			t.Fatal(err)
+		}
+		<-w.Draining()
+	}
+	<-w.Sealing() // long before the limit, because of the SIGTERM
+	if at, _ := w.Deadline(); time.Until(at) > killAfterTerm {
+		t.Errorf("the deadline did not follow the SIGTERM: %v left", time.Until(at))
+	}
+}
+
+func TestFromEnv(t *testing.T) {
+	for value, want := range map[string]bool{"true": true, "": false, "1": false} {
+		t.Setenv("GITHUB_ACTIONS", value)
+		if got := FromEnv().Actions; got != want {
+			t.Errorf("GITHUB_ACTIONS=%q: want %v, got %v", value, want, got)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Task is something to be done to one resource.
+type Task struct {
+	ID   string
+	Cost time.Duration // how long it is expected to take; decides who goes first
+	Run  func(context.Context) error
+}
+
+// A Status says what became of a task.
+type Status int
+
+// The statuses.
+const (
+	NotStarted Status = iota // the run was stopped before its turn came
+	Succeeded
+	Failed
+	Skipped // something it waits for failed or was skipped
+)
+
+// An Outcome is a task's status, and the error of one that failed.
+type Outcome struct {
+	Status Status
+	Err    error
+}
+
+// Options govern a run.
+type Options struct {
+	Limit int             // tasks at once; 0: as many as are ready
+	Stop  <-chan struct{} // closing it lets nothing new start
+	// KeepGoing lets tasks that do not depend on a failed one start all the
+	// same. Without it the first failure stops new work.
+	KeepGoing bool
+}
+
+// Run runs the tasks in an order that respects after and returns when all that
+// were started have ended. Among ready tasks the one at the head of the
+// longest chain starts first. Edges to ids that are not tasks are ignored; the
+// edges must have no cycle.
+func Run(ctx context.Context, tasks []Task, after Edges, opt Options) map[string]Outcome {
+	s := newSchedule(tasks, after)
+	results := make(chan ended)
+	running, stopped := 0, false
+	stop := opt.Stop
+	for {
+		if !stopped {
+			select {
+			case <-stop:
+				stopped = true
+			default:
+			}
+		}
+		for !stopped && len(s.ready) > 0 && (opt.Limit <= 0 || running < opt.Limit) {
+			t := s.next()
+			running++
+			go func() { results <- run(ctx, t) }()
+		}
+		if running == 0 {
+			return s.outcomes
+		}
+		select {
+		case e := <-results:
+			running--
+			s.end(e)
+			if e.err != nil && !opt.KeepGoing {
+				stopped = true
+			}
+		case <-stop:
+			stop, stopped = nil, true
+		}
+	}
+}
+
+type ended struct {
+	id  string
+	err error
+}
+
+// run runs the task. A panic becomes its error: one resource's fault must
+// not keep the others from being recorded.
+func run(ctx context.Context, t Task) (e ended) {
+	e.id = t.ID
+	defer func() {
+		if p := recover(); p != nil {
+			e.err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	e.err = t.Run(ctx)
+	return e
+}
+
+// A schedule is owned by the goroutine that calls Run.
+type schedule struct {
+	tasks      map[string]Task
+	position   map[string]int
+	dependents map[string][]string
+	missing    map[string]int // producers that are not done yet
+	chain      map[string]time.Duration
+	ready      []string // longest chain first
+	outcomes   map[string]Outcome
+}
+
+func newSchedule(tasks []Task, after Edges) *schedule {
+	s := &schedule{
+		tasks: map[string]Task{}, position: map[string]int{}, dependents: map[string][]string{},
+		missing: map[string]int{}, chain: map[string]time.Duration{}, outcomes: map[string]Outcome{},
+	}
+	for i, t := range tasks {
+		s.tasks[t.ID], s.position[t.ID] = t, i
+		s.outcomes[t.ID] = Outcome{}
+	}
+	for _, t := range tasks {
+		for _, p := range after[t.ID] {
+			if _, ok := s.tasks[p]; ok {
+				s.dependents[p] = append(s.dependents[p], t.ID)
+				s.missing[t.ID]++
+			}
+		}
+	}
+	for _, t := range tasks {
+		s.measure(t.ID)
+		if s.missing[t.ID] == 0 {
+			s.ready = append(s.ready, t.ID)
+		}
+	}
+	s.sort()
+	return s
+}
+
+// measure is how long it takes from the task's start until the last of those
+// that wait for it is done. Every task counts for something, so that of tasks
+// without an estimate the one with the longer chain goes first.
+func (s *schedule) measure(id string) time.Duration {
+	if d, ok := s.chain[id]; ok {
+		return d
+	}
+	var rest time.Duration
+	for _, d := range s.dependents[id] {
+		rest = max(rest, s.measure(d))
+	}
+	s.chain[id] = max(s.tasks[id].Cost, time.Millisecond) + rest
+	return s.chain[id]
+}
+
+func (s *schedule) sort() {
+	slices.SortFunc(s.ready, func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.chain[b], s.chain[a]), cmp.Compare(s.position[a], s.position[b]))
+	})
+}
+
+func (s *schedule) next() Task {
+	id := s.ready[0]
+	s.ready = s.ready[1:]
+	return s.tasks[id]
+}
+
+func (s *schedule) end(e ended) {
+	if e.err != nil {
+		s.outcomes[e.id] = Outcome{Status: Failed, Err: e.err}
+		s.skip(e.id)
+		return
+	}
+	s.outcomes[e.id] = Outcome{Status: Succeeded}
+	for _, d := range s.dependents[e.id] {
+		if s.missing[d]--; s.missing[d] == 0 && s.outcomes[d].Status == NotStarted {
+			s.ready = append(s.ready, d)
+		}
+	}
+	s.sort()
+}
+
+// skip marks whatever waits for a task that will never be done.
+func (s *schedule) skip(id string) {
+	for _, d := range s.dependents[id] {
+		if s.outcomes[d].Status == NotStarted {
+			s.outcomes[d] = Outcome{Status: Skipped}
+			s.skip(d)
+		}
+	}
+}

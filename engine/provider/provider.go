@@ -63,6 +63,11 @@ type Request struct {
 	Name string
 	// Token makes a create that takes a client token safe to repeat.
 	Token string
+	// OwnerTag, when set, is the value of the tag OwnerTagKey that a create adds,
+	// where the create call takes tags, so that its result can be told to be ours.
+	OwnerTag string
+	// Wait says how long to wait for resources to settle.
+	Wait WaitMode
 
 	// Made, when set, is told the id (and the attributes known so far) as soon
 	// as a create was answered, before anything else is done or waited for.
@@ -73,12 +78,26 @@ type Request struct {
 	Notice func(text string)
 }
 
+// OwnerTagKey is the tag that proves which create made a resource.
+const OwnerTagKey = "cdkd-action:create"
+
+// A WaitMode says which waits an operation makes.
+type WaitMode int
+
+const (
+	WaitDefault WaitMode = iota // where a deploy needs it, or where failure shows
+	WaitNone                    // only where a next call would fail without
+	WaitFull                    // until everything is as the template says
+)
+
 // Created is what a create made.
 type Created struct {
 	PhysicalID string
 	Attributes *value.Object // by name as in Fn::GetAtt, dotted names flat; nil: none
 	// Effective, when not nil, is recorded in place of the properties sent.
 	Effective *value.Object
+	// NoEcho marks every attribute as a secret.
+	NoEcho bool
 }
 
 // Updated is what an update in place left.
@@ -90,6 +109,8 @@ type Updated struct {
 	PhysicalID string
 	// Partial, when not "", says what could not be applied.
 	Partial string
+	// NoEcho marks every attribute as a secret.
+	NoEcho bool
 }
 
 // Deleted is what became of a delete.

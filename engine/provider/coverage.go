@@ -1,0 +1,142 @@
+package provider
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/schema"
+)
+
+// covers implements Input.
+func (m *mapping) covers(property string, shape *schema.Property) (takes bool, missing []string) {
+	if !m.takesTop(property) || m.skip[property] {
+		return false, nil
+	}
+	if _, ok := m.bags[property]; ok || m.done[property] {
+		return true, nil
+	}
+	if m.rename[property] == "." {
+		return true, m.missing(m.typ, property, shape, 0)
+	}
+	f := m.member(m.typ, property, property)
+	if f == nil {
+		return false, nil
+	}
+	return true, m.missing(typeAt(m.typ, f), property, shape, 0)
+}
+
+// missing lists the paths at and below path that the SDK type has no place
+// for, as far as the schema knows them.
+func (m *mapping) missing(t reflect.Type, path string, shape *schema.Property, depth int) []string {
+	if _, ok := m.custom[path]; ok || m.done[path] || m.asJSON[path] || shape == nil || depth > 16 {
+		return nil
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Interface:
+		return []string{path} // a union or document needs a Custom
+	case reflect.Slice:
+		if t == bytesType {
+			return []string{path}
+		}
+		return m.missing(t.Elem(), path, shape.Items, depth+1)
+	case reflect.Map:
+		if len(shape.Properties) == 0 {
+			return m.missing(t.Elem(), path, shape.Values, depth+1)
+		}
+	case reflect.Struct:
+		if items, _ := quantified(t); items != nil && shape.Items != nil {
+			return m.missing(typeAt(t, items), path, shape, depth+1)
+		}
+		var missing []string
+		for name, sub := range shape.Properties {
+			p := join(path, name)
+			if m.done[p] {
+				continue
+			}
+			if m.rename[p] == "." {
+				missing = append(missing, m.missing(t, p, sub, depth+1)...)
+			} else if f := m.member(t, p, name); f == nil || m.skip[p] {
+				missing = append(missing, p)
+			} else {
+				missing = append(missing, m.missing(typeAt(t, f), p, sub, depth+1)...)
+			}
+		}
+		slices.Sort(missing)
+		return missing
+	}
+	return nil
+}
+
+func typeAt(t reflect.Type, index []int) reflect.Type {
+	for _, i := range index {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		t = t.Field(i).Type
+	}
+	return t
+}
+
+// Coverage tells which of a type's writable properties, or of the paths below
+// them, the description does not handle.
+type Coverage struct {
+	Handled   []string // top-level properties, sorted
+	Unhandled []string // properties and dotted paths, sorted
+}
+
+// Coverage compares the description with the type's schema. It makes no calls.
+func (r Resource) Coverage(t *schema.Type) Coverage {
+	var c Coverage
+	for name, shape := range t.Properties {
+		if slices.Contains(t.ReadOnly, name) {
+			continue
+		}
+		missing, ok := r.missing(name, shape)
+		if ok {
+			c.Handled = append(c.Handled, name)
+		} else {
+			missing = []string{name}
+		}
+		for _, path := range missing {
+			if !slices.Contains(r.Handled, path) && !slices.Contains(t.ReadOnly, strings.ReplaceAll(path, ".", "/")) {
+				c.Unhandled = append(c.Unhandled, path)
+			}
+		}
+	}
+	slices.Sort(c.Handled)
+	slices.Sort(c.Unhandled)
+	return c
+}
+
+// missing lists the paths of a property that no part of the description
+// handles; ok is false when nothing handles the property at all.
+func (r Resource) missing(property string, shape *schema.Property) (paths []string, ok bool) {
+	if property == r.Name || property == r.Tags.Property || slices.Contains(r.Handled, property) {
+		return nil, true
+	}
+	inputs := slices.Concat(r.Inputs, r.Updates)
+	for _, s := range r.Satellites {
+		switch {
+		case !slices.Contains(s.Properties, property):
+		case s.Input == nil:
+			return nil, true
+		default:
+			inputs = append(inputs, s.Input)
+		}
+	}
+	for _, in := range inputs {
+		takes, missing := in.covers(property, shape)
+		switch {
+		case !takes:
+		case !ok:
+			paths, ok = missing, true
+		default: // what one binding leaves out another may take
+			paths = slices.DeleteFunc(paths, func(p string) bool { return !slices.Contains(missing, p) })
+		}
+	}
+	return paths, ok
+}

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/org/cdkd-action/engine/plan"
+)
+
+// An EventKind says what happened.
+type EventKind string
+
+// The kinds of events.
+const (
+	StackStarted   EventKind = "stack-started"
+	StackPlanned   EventKind = "stack-planned" // Plan is set
+	StackFinished  EventKind = "stack-finished"
+	LockWaiting    EventKind = "lock-waiting" // Text says who holds it
+	AssetPublished EventKind = "asset-published"
+
+	ResourceStarted   EventKind = "resource-started"
+	ResourceSucceeded EventKind = "resource-succeeded"
+	ResourceFailed    EventKind = "resource-failed"
+	ResourceRetained  EventKind = "resource-retained"
+	ResourceSkipped   EventKind = "resource-skipped" // Text says why
+	ResourceWaiting   EventKind = "resource-waiting" // a heartbeat of something that takes long
+
+	RollbackStarted  EventKind = "rollback-started"
+	RollbackFinished EventKind = "rollback-finished"
+
+	Notice  EventKind = "notice"
+	Warning EventKind = "warning"
+)
+
+// An Event is one thing that happened in a run, for whoever watches it. Text
+// and Plan hold no secrets.
+type Event struct {
+	Time          time.Time
+	Kind          EventKind
+	Stack, Region string
+
+	LogicalID, Type string
+	Action          plan.Action
+	PhysicalID      string
+	Elapsed         time.Duration
+	Rollback        bool // the operation undoes an earlier one
+
+	Text string
+	Plan *plan.Plan
+}

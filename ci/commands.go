@@ -1,0 +1,223 @@
+package ci
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sethvargo/go-githubactions"
+)
+
+// A Level is how serious an annotation is.
+type Level string
+
+// The levels, by the names of the workflow commands.
+const (
+	LevelError   Level = "error"
+	LevelWarning Level = "warning"
+	LevelNotice  Level = "notice"
+)
+
+// What the runner takes of one step; it drops the rest without a word.
+const (
+	maxAnnotations     = 10   // of each level
+	maxAnnotationUnits = 4096 // UTF-16 units of one message
+)
+
+// An Annotation is a message that GitHub shows on the run's page and, with a
+// file, beside the line.
+type Annotation struct {
+	Title   string
+	Message string
+	File    string // "" for none
+	Line    int    // from 1; 0 for none
+}
+
+// Error annotates the run with an error. What exceeds the runner's limits still
+// stands in the log; on a terminal the log is all there is.
+func (s *Surface) Error(a Annotation) { s.annotate(LevelError, a) }
+
+// Warning is like [Surface.Error] for a warning.
+func (s *Surface) Warning(a Annotation) { s.annotate(LevelWarning, a) }
+
+// Notice is like [Surface.Error] for a notice.
+func (s *Surface) Notice(a Annotation) { s.annotate(LevelNotice, a) }
+
+func (s *Surface) annotate(level Level, a Annotation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.Title, a.Message = s.scrub(a.Title), s.scrub(a.Message)
+	s.written[level]++
+	if !s.step || s.written[level] > maxAnnotations {
+		text := a.Message
+		if a.Title != "" {
+			text = a.Title + ": " + text
+		}
+		s.log(string(level) + ": " + text + "\n")
+		return
+	}
+	props := githubactions.CommandProperties{}
+	if a.Title != "" {
+		props["title"] = a.Title
+	}
+	if a.File != "" {
+		props["file"] = a.File
+		if a.Line > 0 {
+			props["line"] = strconv.Itoa(a.Line)
+		}
+	}
+	s.command(string(level), firstUnits(a.Message, maxAnnotationUnits), props)
+}
+
+// Mask keeps the value out of the log, the annotations and the summary from
+// now on, here and in the runner. A value of several lines is masked line by
+// line too.
+func (s *Surface) Mask(value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	parts := []string{value}
+	if strings.ContainsAny(value, "\r\n") {
+		parts = append(parts, splitLines(value)...)
+	}
+	for _, v := range parts {
+		if strings.TrimSpace(v) == "" || slices.Contains(s.masks, v) {
+			continue
+		}
+		s.masks = append(s.masks, v)
+		if s.step {
+			s.command("add-mask", v, nil)
+		}
+	}
+	// The longest first: a mask that is part of another must not spoil it.
+	slices.SortStableFunc(s.masks, func(a, b string) int { return len(b) - len(a) })
+}
+
+// scrub replaces what is masked. Very short values are left to the runner,
+// which knows where they stand: replacing every "1" would only hide the text.
+func (s *Surface) scrub(text string) string {
+	const short = 4
+	for _, m := range s.masks {
+		if len(m) >= short {
+			text = strings.ReplaceAll(text, m, "***")
+		}
+	}
+	return text
+}
+
+// Group puts what do logs under a heading that can be folded. Groups do not
+// nest.
+func (s *Surface) Group(title string, do func()) {
+	s.mu.Lock()
+	if s.step {
+		s.command("group", s.scrub(title), nil)
+	} else {
+		s.log(s.scrub(title) + "\n")
+	}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.step {
+			s.command("endgroup", "", nil)
+		}
+	}()
+	do()
+}
+
+// Child returns a writer for what a child process prints. Until it is closed,
+// no line of it is taken for a workflow command. Our own commands still get
+// through.
+func (s *Surface) Child() io.WriteCloser {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.child++
+	if s.child == 1 {
+		s.stop()
+	}
+	return &child{lineWriter{write: s.writeChild}, s}
+}
+
+type child struct {
+	lineWriter
+	s *Surface
+}
+
+func (s *Surface) writeChild(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprint(s.err, s.scrub(line))
+}
+
+func (c *child) Close() error {
+	if !c.lineWriter.finish() {
+		return nil
+	}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	c.s.child--
+	if c.s.child == 0 {
+		c.s.restart()
+	}
+	return nil
+}
+
+// command writes a workflow command, through a stop if there is one.
+func (s *Surface) command(name, message string, props githubactions.CommandProperties) {
+	stopped := s.resume != ""
+	s.restart()
+	cmd := githubactions.Command{Name: name, Message: message, Properties: props}
+	fmt.Fprintln(s.out, cmd.String())
+	if stopped {
+		s.stop()
+	}
+}
+
+// stop makes the runner ignore commands up to a token that nobody can guess.
+// Each stop has a new one, since the one before has been in the log.
+func (s *Surface) stop() {
+	if !s.step || s.resume != "" {
+		return
+	}
+	s.resume = s.token()
+	fmt.Fprintf(s.out, "::stop-commands::%s\n", s.resume)
+}
+
+func (s *Surface) restart() {
+	if s.resume == "" {
+		return
+	}
+	fmt.Fprintf(s.out, "::%s::\n", s.resume)
+	s.resume = ""
+}
+
+// firstUnits returns as much of text as fits n UTF-16 units, with a mark where
+// it was cut.
+func firstUnits(text string, n int) string {
+	if units(text) <= n {
+		return text
+	}
+	n-- // for the mark
+	for i, r := range text {
+		if n -= unitsOf(r); n < 0 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+func units(text string) int {
+	n := 0
+	for _, r := range text {
+		n += unitsOf(r)
+	}
+	return n
+}
+
+func unitsOf(r rune) int {
+	if r > 0xFFFF {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,81 @@
+package ci
+
+import "time"
+
+// A Name is a command's name, as on the command line and in the input
+// "command".
+type Name string
+
+// The commands.
+const (
+	Deploy      Name = "deploy"
+	Diff        Name = "diff"
+	Destroy     Name = "destroy"
+	StateList   Name = "state list"
+	StateShow   Name = "state show"
+	ForceUnlock Name = "force-unlock"
+	Demo        Name = "demo"
+)
+
+// A CommentMode says what becomes of the pull request comment.
+type CommentMode string
+
+// The comment modes.
+const (
+	CommentUpdate CommentMode = "update" // one comment, edited in place
+	CommentOff    CommentMode = "off"
+)
+
+// A PartialMode says what a partial outcome does to the step.
+type PartialMode string
+
+// The partial modes.
+const (
+	PartialFail PartialMode = "fail"
+	PartialWarn PartialMode = "warn" // the step stays green
+)
+
+// Inputs is what a run was asked to do. [Table] says what each field means.
+type Inputs struct {
+	Command Name
+
+	Stacks      []string
+	All         bool
+	Exclusively bool
+	StackRegion string
+
+	App              string
+	WorkingDirectory string
+	Parameters       map[string]string // by Name or Stack:Name
+
+	Region      string
+	RoleARN     string
+	StateBucket string
+	StatePrefix string
+
+	Rollback         bool
+	DryRun           bool
+	Fail             bool
+	Yes              bool
+	RemoveProtection bool
+	SkipAssets       bool
+	StrictGetAtt     bool
+	PinCCAPI         bool
+	AllowUnaddressed bool
+	OnPartial        PartialMode
+
+	AllowUnsupportedTypes      []string
+	AllowUnsupportedProperties []string // Type:Property
+
+	LockWait         time.Duration
+	ResourceTimeout  time.Duration
+	Concurrency      int
+	StackConcurrency int
+
+	GitHubToken string
+	Comment     CommentMode
+	CommentKey  string
+
+	JSON    bool
+	Verbose bool
+}

@@ -1,0 +1,75 @@
+package ci
+
+import (
+	"crypto/rand"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mattn/go-isatty"
+)
+
+// A Surface is where a run meets who started it: a workflow step, or a
+// terminal. Its methods are safe for concurrent use. What a terminal does not
+// have (outputs, a summary, masks) is quietly not written there.
+type Surface struct {
+	environ []string
+	out     io.Writer // results; in a step, everything
+	err     io.Writer // the log of a terminal
+	in      *os.File  // where a person answers, nil when there is none
+	token   func() string
+
+	mu      sync.Mutex
+	step    bool
+	written map[Level]int
+	resume  string // the token that lets workflow commands through again
+	child   int    // child outputs under way
+	masks   []string
+	outputs map[string]int // UTF-16 units of each output
+}
+
+// FromEnv returns the surface of this process.
+func FromEnv() *Surface {
+	s := New(os.Environ(), os.Stdout, os.Stderr)
+	if isatty.IsTerminal(os.Stdin.Fd()) && isatty.IsTerminal(os.Stderr.Fd()) && !s.InStep() {
+		s.in = os.Stdin
+	}
+	return s
+}
+
+// New returns the surface of a process with the environment ("name=value") and
+// the streams given. Nobody answers there.
+func New(environ []string, out, err io.Writer) *Surface {
+	s := &Surface{
+		environ: slices.Clone(environ),
+		out:     out,
+		err:     err,
+		token:   rand.Text,
+		written: map[Level]int{},
+		outputs: map[string]int{},
+	}
+	if s.step = s.Getenv("GITHUB_ACTIONS") == "true"; s.step {
+		// Commands, the log and the output of children share one stream: the
+		// runner keeps no order between two.
+		s.err = out
+	}
+	return s
+}
+
+// InStep tells whether the process is a step of a workflow.
+func (s *Surface) InStep() bool { return s.step }
+
+// Interactive tells whether somebody can be asked.
+func (s *Surface) Interactive() bool { return s.in != nil }
+
+// Getenv returns the variable of the surface's environment, "" without one.
+func (s *Surface) Getenv(name string) string {
+	for _, kv := range slices.Backward(s.environ) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

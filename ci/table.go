@@ -1,0 +1,174 @@
+package ci
+
+import "slices"
+
+// A Command is one row of [Commands].
+type Command struct {
+	Name        Name
+	Description string
+	// MinStacks and MaxStacks bound how many stacks can be named; a MaxStacks
+	// of -1 is no bound.
+	MinStacks, MaxStacks int
+	// Consent, when not "", is what the command does that needs a yes.
+	Consent string
+	// TerminalOnly commands cannot be the Action's input "command".
+	TerminalOnly bool
+}
+
+// Commands are all commands, in the order in which they are listed to people.
+var commands = []Command{
+	{Name: Deploy, MaxStacks: -1,
+		Description: "Bring stacks to what the app describes. A failed deploy is rolled back."},
+	{Name: Diff, MaxStacks: -1,
+		Description: "Show what a deploy would do, property by property. Writes nothing to AWS."},
+	{Name: Destroy, MaxStacks: -1, Consent: "deletes the resources of the stacks",
+		Description: "Delete the resources of stacks and what is recorded of them."},
+	{Name: StateList, MaxStacks: 0,
+		Description: "List the stacks that the state bucket knows."},
+	{Name: StateShow, MinStacks: 1, MaxStacks: 1,
+		Description: "Show what is recorded of a stack, and who holds its lock."},
+	{Name: ForceUnlock, MinStacks: 1, MaxStacks: -1,
+		Description: "Remove the lock of stacks whose holder is known to be dead."},
+	{Name: Demo, MaxStacks: 0, TerminalOnly: true,
+		Description: "Walk through plan, deploy, failure, cancellation and destroy of an example app, against an AWS that runs in this process. Needs no account."},
+}
+
+// An Input is one row of [Table]: an input of the Action and a flag of the
+// command line.
+type Input struct {
+	Name string
+	// Field points to the field that the input fills. Its type is the input's:
+	// string (or a type of it, with Allowed), bool, int, time.Duration,
+	// []string or map[string]string.
+	Field       func(*Inputs) any
+	Default     string
+	Description string
+	// Commands it belongs to; none are all.
+	Commands []Name
+	Allowed  []string
+	// Secret inputs are masked, and their values never repeated.
+	Secret bool
+	// Positive numbers and durations must be above zero; others may be zero.
+	Positive bool
+	// Restricts marks an input that asks for less than the command does. Given
+	// to a command that cannot honour it, it is refused rather than ignored.
+	Restricts bool
+	// ActionOnly inputs are no flags: positional arguments or the command line
+	// itself say the same there.
+	ActionOnly bool
+	// ActionDefault replaces Default in action.yml.
+	ActionDefault string
+}
+
+var (
+	onApp    = []Name{Deploy, Diff, Destroy}
+	onState  = []Name{Deploy, Diff, Destroy, StateList, StateShow, ForceUnlock}
+	changing = []Name{Deploy, Destroy}
+)
+
+var table = []Input{
+	{Name: "command", Field: func(in *Inputs) any { return &in.Command }, Default: string(Deploy), ActionOnly: true,
+		Allowed:     actionCommands(),
+		Description: "What to do."},
+	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
+		Commands:    []Name{Deploy, Diff, Destroy, StateShow, ForceUnlock},
+		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one."},
+	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: onApp,
+		Description: "Take all stacks of the app."},
+	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: onApp, Restricts: true,
+		Description: "Take only the stacks that were named, without those they depend on."},
+	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{StateShow, ForceUnlock}, Restricts: true,
+		Description: "The region of the stack's record, where the same name is recorded in several."},
+
+	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: onApp,
+		Description: "The command that runs the CDK app, or a directory that holds its cloud assembly (`cdk.out`). Without it, `app` of `cdk.json`."},
+	{Name: "working-directory", Field: func(in *Inputs) any { return &in.WorkingDirectory }, Default: ".", Commands: onApp,
+		Description: "The directory of the app, in which `cdk.json` is looked for and to which `app` is relative."},
+	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff}, Secret: true,
+		Description: "Values of template parameters, as `Name=value` for every stack that has the parameter or `Stack:Name=value` for one."},
+
+	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: onState,
+		Description: "The AWS region of stacks that do not name one. Without it, `AWS_REGION` or the profile's."},
+	{Name: "role-arn", Field: func(in *Inputs) any { return &in.RoleARN }, Commands: onState,
+		Description: "A role to assume with the credentials at hand, for everything that is done."},
+	{Name: "state-bucket", Field: func(in *Inputs) any { return &in.StateBucket }, Commands: onState,
+		Description: "The S3 bucket that keeps the state. Without it, `CDKD_STATE_BUCKET`, then `context.cdkd.stateBucket` of `cdk.json`, then `cdkd-state-<account>`."},
+	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,
+		Description: "What the keys in the state bucket begin with."},
+
+	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy}, Restricts: true,
+		Description: "Say what would be done and write nothing."},
+	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff},
+		Description: "Exit with 1 when something would change."},
+	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: changing,
+		Description: "Consent to what would be asked on a terminal. Without a terminal, `destroy` needs it."},
+	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
+		Description: "Undo a deploy that fails. `false` keeps what was done, for the next deploy to go on from."},
+	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy},
+		Description: "Destroy stacks that have termination protection, and switch off the deletion protection of resources first."},
+	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
+		Description: "Publish no assets; they are known to be in place."},
+	{Name: "allow-unaddressed", Field: func(in *Inputs) any { return &in.AllowUnaddressed }, Default: "false", Commands: []Name{Deploy},
+		Description: "Exit with 0 although resources were knowingly left, which is 2 otherwise. They are reported all the same."},
+	{Name: "on-partial", Field: func(in *Inputs) any { return &in.OnPartial }, Default: string(PartialFail), Commands: changing,
+		Allowed:     []string{string(PartialFail), string(PartialWarn)},
+		Description: "What a partial outcome does to the step: `warn` keeps it green; the outputs `outcome` and `exit-code` say `partial` and 2 in any case."},
+	{Name: "strict-getatt", Field: func(in *Inputs) any { return &in.StrictGetAtt }, Default: "false", Commands: []Name{Deploy},
+		Description: "Fail when a stack output refers to an attribute that cannot be read, instead of warning and leaving it out."},
+	{Name: "pin-cc-api", Field: func(in *Inputs) any { return &in.PinCCAPI }, Default: "false", Commands: []Name{Deploy, Diff},
+		Description: "Keep resources that Cloud Control provisions there, also where they could return to the SDK provider."},
+	{Name: "allow-unsupported-types", Field: func(in *Inputs) any { return &in.AllowUnsupportedTypes }, Commands: []Name{Deploy, Diff},
+		Description: "Resource types to try although they are known not to be supported, such as `AWS::Some::Type`."},
+	{Name: "allow-unsupported-properties", Field: func(in *Inputs) any { return &in.AllowUnsupportedProperties }, Commands: []Name{Deploy, Diff},
+		Description: "Properties that the SDK provider may leave out instead of handing the resource to Cloud Control, as `AWS::Some::Type:Property`."},
+
+	{Name: "lock-wait", Field: func(in *Inputs) any { return &in.LockWait }, Default: "0s", Commands: []Name{Deploy},
+		Description: "How long to keep trying for a lock that somebody else holds, beyond the few seconds that are always tried, such as `10m`."},
+	{Name: "resource-timeout", Field: func(in *Inputs) any { return &in.ResourceTimeout }, Default: "30m", Commands: changing, Positive: true,
+		Description: "How long one operation on one resource may take."},
+	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Default: "10", Commands: changing, Positive: true,
+		Description: "How many resources of a stack are worked on at once."},
+	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: changing, Positive: true,
+		Description: "How many independent stacks are worked on at once."},
+
+	{Name: "github-token", Field: func(in *Inputs) any { return &in.GitHubToken }, Secret: true, ActionOnly: true,
+		ActionDefault: "${{ github.token }}",
+		Description:   "The token that writes the pull request comment; it needs `pull-requests: write`. Without the permission the report is in the step summary only."},
+	{Name: "comment", Field: func(in *Inputs) any { return &in.Comment }, Default: string(CommentUpdate), ActionOnly: true,
+		Commands: onApp, Allowed: []string{string(CommentUpdate), string(CommentOff)},
+		Description: "Whether a run for a pull request keeps one comment there up to date."},
+	{Name: "comment-key", Field: func(in *Inputs) any { return &in.CommentKey }, ActionOnly: true, Commands: onApp,
+		Description: "Tells apart the comments of several steps that work on one app for the same pull request."},
+
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, StateList, StateShow},
+		Description: "Print the result as JSON, and nothing else, to standard output."},
+	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
+		Description: "Log what is decided and why, and every request to AWS."},
+}
+
+// Commands returns the table of commands.
+func Commands() []Command { return slices.Clone(commands) }
+
+// Table returns the table of inputs.
+func Table() []Input { return slices.Clone(table) }
+
+// Of tells whether the input belongs to the command.
+func (i Input) Of(c Name) bool { return len(i.Commands) == 0 || slices.Contains(i.Commands, c) }
+
+func actionCommands() []string {
+	var names []string
+	for _, c := range commands {
+		if !c.TerminalOnly {
+			names = append(names, string(c.Name))
+		}
+	}
+	return names
+}
+
+func commandNamed(n Name) (Command, bool) {
+	i := slices.IndexFunc(commands, func(c Command) bool { return c.Name == n })
+	if i < 0 {
+		return Command{}, false
+	}
+	return commands[i], true
+}

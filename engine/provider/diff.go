@@ -44,3 +44,8 @@ func (d Diff) without(properties ...string) Diff {
 	d.changed = slices.DeleteFunc(slices.Clone(d.changed), func(p string) bool { return slices.Contains(properties, p) })
 	return d
 }
+
+// where returns the names for which is holds.
+func (d Diff) where(is func(property string) bool) []string {
+	return slices.DeleteFunc(d.Properties(), func(p string) bool { return !is(p) })
+}

@@ -98,6 +98,9 @@ type Created struct {
 	Effective *value.Object
 	// NoEcho marks every attribute as a secret.
 	NoEcho bool
+	// Unsettled, when not "", tells how to see the state of a resource that the
+	// wait mode did not wait for.
+	Unsettled string
 }
 
 // Updated is what an update in place left.
@@ -111,6 +114,9 @@ type Updated struct {
 	Partial string
 	// NoEcho marks every attribute as a secret.
 	NoEcho bool
+	// Unsettled, when not "", tells how to see the state of a resource that the
+	// wait mode did not wait for.
+	Unsettled string
 }
 
 // Deleted is what became of a delete.

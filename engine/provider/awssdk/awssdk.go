@@ -1,0 +1,160 @@
+// Package awssdk describes the resource types that are provisioned by direct
+// calls of the AWS SDK, one file a service.
+//
+// A description holds what is special about its type and no control flow that
+// two types share: names, tags, retries, waits and coverage are the driver's.
+// Physical ids are those that the state format has always held for the type.
+// Calls are plain method calls or method expressions, so that the linker keeps
+// only the operations used.
+package awssdk
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// Resources returns every type described here.
+func Resources() []provider.Resource {
+	return slices.Concat(
+		sqsResources(),
+		snsResources(),
+	)
+}
+
+// callsAtOnce bounds the calls that one resource makes side by side.
+const callsAtOnce = 8
+
+// forEach calls do for every element, several at once, and returns the first
+// error when all have ended: a call on its way is not cut off because a sister
+// failed.
+func forEach[T any](ctx context.Context, list []T, do func(context.Context, T) error) error {
+	var g errgroup.Group
+	g.SetLimit(callsAtOnce)
+	for _, e := range list {
+		g.Go(func() error { return do(ctx, e) })
+	}
+	return g.Wait()
+}
+
+// arn builds the ARN of a resource in the stack's region and account.
+func arn(r *provider.Request, service, resource string) string {
+	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", r.Stack.Partition, service, r.Stack.Region, r.Stack.AccountID, resource)
+}
+
+// globalARN is arn for services without regions.
+func globalARN(r *provider.Request, service, resource string) string {
+	return fmt.Sprintf("arn:%s:%s::%s:%s", r.Stack.Partition, service, r.Stack.AccountID, resource)
+}
+
+// urlSuffix is the domain of the stack's partition.
+func urlSuffix(r *provider.Request) string {
+	switch r.Stack.Partition {
+	case "aws-cn":
+		return "amazonaws.com.cn"
+	case "aws-iso":
+		return "c2s.ic.gov"
+	case "aws-iso-b":
+		return "sc2s.sgov.gov"
+	case "aws-iso-e":
+		return "cloud.adc-e.uk"
+	case "aws-iso-f":
+		return "csp.hci.ic.gov"
+	case "aws-eusc":
+		return "amazonaws.eu"
+	}
+	return "amazonaws.com"
+}
+
+// text returns a scalar property as text, "" when it is absent.
+func text(o *value.Object, property string) string {
+	s, _ := value.Text(o.Value(property))
+	return s
+}
+
+// texts returns a property that is a list of scalars.
+func texts(o *value.Object, property string) []string {
+	var out []string
+	for _, v := range o.List(property) {
+		if s, ok := value.Text(v); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// document returns a property that is a JSON document, written as an object or
+// as text, as text.
+func document(o *value.Object, property string) string {
+	switch v := o.Value(property).(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	default:
+		return value.JSON(v)
+	}
+}
+
+// parsed is the inverse of document, for reads: an object where the text is
+// one, so that it compares with an object in a template.
+func parsed(text string) any {
+	if o, err := value.ParseObject([]byte(text)); err == nil {
+		return o
+	}
+	return text
+}
+
+// list makes a property's value of strings.
+func list(in []string) []any {
+	out := make([]any, len(in))
+	for i, s := range in {
+		out[i] = s
+	}
+	return out
+}
+
+// tagList makes a tag property's value, in the order of the keys and without
+// the tags that are not the template's.
+func tagList(tags map[string]string) []any {
+	var out []any
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		if !strings.HasPrefix(k, ownTags) && !strings.HasPrefix(k, "aws:") {
+			out = append(out, value.NewObject("Key", k, "Value", tags[k]))
+		}
+	}
+	return out
+}
+
+// ownTags begins the keys of the tags that this engine sets for itself.
+const ownTags = "cdkd-action:"
+
+// less returns the elements of a that are not in b.
+func less(a, b []string) []string {
+	var out []string
+	for _, s := range a {
+		if !slices.Contains(b, s) && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// lastSegment returns the text after the last separator.
+func lastSegment(s, separator string) string {
+	return s[strings.LastIndex(s, separator)+1:]
+}
+
+// errEmpty says that a list that must name something is empty.
+func errEmpty(property string) error {
+	return fmt.Errorf("%s is empty: it must name at least one", property)
+}
+
+func isARN(s string) bool { return strings.HasPrefix(s, "arn:") }

@@ -1,0 +1,448 @@
+package awssdk
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sns/types"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func snsClient(s *provider.Session) *sns.Client { return provider.Client(s, sns.NewFromConfig) }
+
+func snsResources() []provider.Resource {
+	return []provider.Resource{topic(), subscription(), topicPolicy()}
+}
+
+var snsGone = []string{"NotFound", "NotFoundException"}
+
+var (
+	createTopicInput = provider.Bind[sns.CreateTopicInput](
+		provider.Rename{"TopicName": "Name"},
+		provider.Bag("Attributes", "ArchivePolicy", "ContentBasedDeduplication", "DisplayName", "FifoThroughputScope",
+			"FifoTopic", "KmsMasterKeyId", "SignatureVersion", "TracingConfig"),
+		provider.JSON("DataProtectionPolicy"),
+		provider.Finish(func(r *provider.Request, in *sns.CreateTopicInput) error {
+			if in.Attributes["FifoTopic"] == "false" {
+				delete(in.Attributes, "FifoTopic") // refused on a standard topic
+			}
+			return nil
+		}))
+
+	// topicDefaults are the changeable attributes, with what they are set to when
+	// they leave the template.
+	topicDefaults = []attribute{
+		{"ArchivePolicy", "{}"}, {"ContentBasedDeduplication", "false"}, {"DisplayName", ""}, {"FifoThroughputScope", "Topic"},
+		{"KmsMasterKeyId", ""}, {"SignatureVersion", "1"}, {"TracingConfig", "PassThrough"},
+	}
+)
+
+// An attribute is a property that is set by a call of its own.
+type attribute struct{ property, reset string }
+
+// topic: CreateTopic hands back a topic that has the name and the same
+// attributes; there is one call for each attribute afterwards.
+func topic() provider.Resource {
+	return provider.Resource{
+		Type:   "AWS::SNS::Topic",
+		Name:   "TopicName",
+		Inputs: []provider.Input{createTopicInput},
+		Tags: provider.Tags{
+			Property: "Tags", AtCreate: true,
+			Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
+				in := &sns.TagResourceInput{ResourceArn: &r.PhysicalID}
+				for k, v := range tags {
+					in.Tags = append(in.Tags, types.Tag{Key: aws.String(k), Value: aws.String(v)})
+				}
+				_, err := snsClient(r.Session).TagResource(ctx, in)
+				return err
+			},
+			Remove: func(ctx context.Context, r *provider.Request, keys []string) error {
+				_, err := snsClient(r.Session).UntagResource(ctx, &sns.UntagResourceInput{ResourceArn: &r.PhysicalID, TagKeys: keys})
+				return err
+			},
+		},
+		Satellites: []provider.Satellite{
+			{Properties: []string{"DeliveryStatusLogging"}, Put: putDeliveryStatusLogging},
+			{Properties: []string{"Subscription"}, Put: putInlineSubscriptions},
+		},
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			out, err := provider.Invoke(ctx, r, snsClient, (*sns.Client).CreateTopic, createTopicInput)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			return provider.Created{PhysicalID: *out.TopicArn}, nil
+		},
+		Update: updateTopic,
+		Delete: func(ctx context.Context, r *provider.Request) error {
+			_, err := snsClient(r.Session).DeleteTopic(ctx, &sns.DeleteTopicInput{TopicArn: &r.PhysicalID})
+			return err
+		},
+		Gone: snsGone,
+		Lookup: func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+			id := arn(r, "sns", r.Name)
+			_, err := snsClient(r.Session).GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &id})
+			if provider.HasCode(err, snsGone...) {
+				return nil, nil
+			} else if err != nil {
+				return nil, err
+			}
+			h := &provider.Holder{PhysicalID: id, Tags: map[string]string{}}
+			if out, err := snsClient(r.Session).ListTagsForResource(ctx, &sns.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
+				for _, t := range out.Tags {
+					h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+				}
+			}
+			return h, nil
+		},
+		Known: func(r *provider.Request) *value.Object {
+			id := r.PhysicalID
+			if id == "" {
+				id = arn(r, "sns", r.Name)
+			}
+			return value.NewObject("TopicArn", id, "TopicName", lastSegment(id, ":"))
+		},
+	}
+}
+
+func setTopicAttribute(ctx context.Context, r *provider.Request, name, v string) error {
+	_, err := snsClient(r.Session).SetTopicAttributes(ctx, &sns.SetTopicAttributesInput{
+		TopicArn: &r.PhysicalID, AttributeName: &name, AttributeValue: &v,
+	})
+	if err != nil {
+		return fmt.Errorf("set topic attribute %s: %w", name, err)
+	}
+	return nil
+}
+
+func updateTopic(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
+	err := forEach(ctx, topicDefaults, func(ctx context.Context, a attribute) error {
+		if !d.Changed(a.property) {
+			return nil
+		}
+		v := document(r.Properties, a.property)
+		if d.Removed(a.property) {
+			v = a.reset
+		}
+		return setTopicAttribute(ctx, r, a.property, v)
+	})
+	if err == nil && d.Changed("DataProtectionPolicy") {
+		policy := document(r.Properties, "DataProtectionPolicy") // "" takes it away
+		_, err = snsClient(r.Session).PutDataProtectionPolicy(ctx, &sns.PutDataProtectionPolicyInput{
+			ResourceArn: &r.PhysicalID, DataProtectionPolicy: &policy,
+		})
+	}
+	return provider.Updated{}, err
+}
+
+// Attributes that log deliveries begin with the protocol's name, in spellings
+// that the property does not share.
+var loggedProtocols = map[string]string{
+	"application": "Application", "firehose": "Firehose", "http/s": "HTTP", "http": "HTTP", "https": "HTTP",
+	"lambda": "Lambda", "sqs": "SQS",
+}
+
+var loggingMembers = []attribute{{"SuccessFeedbackRoleArn", ""}, {"SuccessFeedbackSampleRate", "0"}, {"FailureFeedbackRoleArn", ""}}
+
+func putDeliveryStatusLogging(ctx context.Context, r *provider.Request) error {
+	wanted := func(props *value.Object) (map[string]string, error) {
+		attributes := map[string]string{}
+		for _, v := range props.List("DeliveryStatusLogging") {
+			o, _ := v.(*value.Object)
+			protocol, ok := loggedProtocols[strings.ToLower(text(o, "Protocol"))]
+			if !ok {
+				return nil, fmt.Errorf("DeliveryStatusLogging: unknown protocol %q: use http/s, sqs, lambda, firehose or application", text(o, "Protocol"))
+			}
+			for _, m := range loggingMembers {
+				if o.Has(m.property) {
+					attributes[protocol+m.property] = text(o, m.property)
+				}
+			}
+		}
+		return attributes, nil
+	}
+	want, err := wanted(r.Properties)
+	if err != nil {
+		return err
+	}
+	had, err := wanted(r.Previous)
+	if err != nil {
+		had = nil
+	}
+	for name := range had {
+		if _, still := want[name]; !still {
+			for _, m := range loggingMembers {
+				if strings.HasSuffix(name, m.property) {
+					want[name] = m.reset
+				}
+			}
+		}
+	}
+	// One after the other: SNS changes one attribute of a topic at a time.
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if had[name] == want[name] && r.Previous != nil {
+			continue
+		}
+		if err := setTopicAttribute(ctx, r, name, want[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type endpoint struct{ protocol, address string }
+
+func inlineSubscriptions(props *value.Object) []endpoint {
+	var out []endpoint
+	for _, v := range props.List("Subscription") {
+		if o, ok := v.(*value.Object); ok {
+			out = append(out, endpoint{text(o, "Protocol"), text(o, "Endpoint")})
+		}
+	}
+	return out
+}
+
+// putInlineSubscriptions subscribes what is new, which is harmless to repeat,
+// and unsubscribes what this topic's template named before and does not now.
+func putInlineSubscriptions(ctx context.Context, r *provider.Request) error {
+	client := snsClient(r.Session)
+	want, had := inlineSubscriptions(r.Properties), inlineSubscriptions(r.Previous)
+	err := forEach(ctx, want, func(ctx context.Context, e endpoint) error {
+		if slices.Contains(had, e) {
+			return nil
+		}
+		_, err := client.Subscribe(ctx, &sns.SubscribeInput{TopicArn: &r.PhysicalID, Protocol: &e.protocol, Endpoint: &e.address})
+		return err
+	})
+	removed := slices.DeleteFunc(had, func(e endpoint) bool { return slices.Contains(want, e) })
+	if err != nil || len(removed) == 0 {
+		return err
+	}
+	pages := sns.NewListSubscriptionsByTopicPaginator(client, &sns.ListSubscriptionsByTopicInput{TopicArn: &r.PhysicalID})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range page.Subscriptions {
+			e := endpoint{aws.ToString(s.Protocol), aws.ToString(s.Endpoint)}
+			if !slices.Contains(removed, e) || !isARN(aws.ToString(s.SubscriptionArn)) {
+				continue // an unconfirmed one has no ARN yet, and lapses
+			}
+			if _, err := client.Unsubscribe(ctx, &sns.UnsubscribeInput{SubscriptionArn: s.SubscriptionArn}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// subscriptionDefaults are in the order in which they must be set: the scope
+// decides how a filter policy is read.
+var subscriptionDefaults = []attribute{
+	{"FilterPolicyScope", "MessageAttributes"}, {"FilterPolicy", "{}"}, {"DeliveryPolicy", ""}, {"RawMessageDelivery", "false"},
+	{"RedrivePolicy", "{}"}, {"ReplayPolicy", "{}"}, {"SubscriptionRoleArn", ""},
+}
+
+var subscribeInput = provider.Bind[sns.SubscribeInput](
+	provider.Bag("Attributes", "DeliveryPolicy", "FilterPolicy", "FilterPolicyScope", "RawMessageDelivery",
+		"RedrivePolicy", "ReplayPolicy", "SubscriptionRoleArn"),
+	provider.Finish(func(r *provider.Request, in *sns.SubscribeInput) error {
+		in.ReturnSubscriptionArn = true // of an unconfirmed one too
+		return nil
+	}))
+
+// A subscription may be to a topic in another region, and then lives there.
+func subscription() provider.Resource {
+	there := func(r *provider.Request) func(*sns.Options) {
+		return func(o *sns.Options) {
+			if region := text(r.Properties, "Region"); region != "" {
+				o.Region = region
+			}
+		}
+	}
+	attributesOf := func(ctx context.Context, r *provider.Request) (map[string]string, error) {
+		out, err := snsClient(r.Session).GetSubscriptionAttributes(ctx,
+			&sns.GetSubscriptionAttributesInput{SubscriptionArn: &r.PhysicalID}, there(r))
+		if err != nil {
+			return nil, err
+		}
+		return out.Attributes, nil
+	}
+	return provider.Resource{
+		Type:    "AWS::SNS::Subscription",
+		Inputs:  []provider.Input{subscribeInput},
+		Handled: []string{"Region"},
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			in, err := subscribeInput.Input(r)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			out, err := snsClient(r.Session).Subscribe(ctx, in, there(r))
+			if err != nil {
+				return provider.Created{}, err
+			}
+			return provider.Created{PhysicalID: *out.SubscriptionArn}, nil
+		},
+		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
+			for _, a := range subscriptionDefaults {
+				if !d.Changed(a.property) {
+					continue
+				}
+				v := document(r.Properties, a.property)
+				if d.Removed(a.property) {
+					v = a.reset
+				}
+				_, err := snsClient(r.Session).SetSubscriptionAttributes(ctx, &sns.SetSubscriptionAttributesInput{
+					SubscriptionArn: &r.PhysicalID, AttributeName: aws.String(a.property), AttributeValue: &v,
+				}, there(r))
+				if err != nil {
+					return provider.Updated{}, fmt.Errorf("set subscription attribute %s: %w", a.property, err)
+				}
+			}
+			return provider.Updated{}, nil
+		},
+		Delete: func(ctx context.Context, r *provider.Request) error {
+			if !isARN(r.PhysicalID) {
+				return nil // recorded while unconfirmed: cannot be unsubscribed, and lapses
+			}
+			_, err := snsClient(r.Session).Unsubscribe(ctx, &sns.UnsubscribeInput{SubscriptionArn: &r.PhysicalID}, there(r))
+			if provider.HasCode(err, "InvalidParameter", "InvalidParameterException") {
+				if a, readErr := attributesOf(ctx, r); readErr == nil && a["PendingConfirmation"] == "true" {
+					return nil
+				}
+			}
+			return err
+		},
+		Gone: snsGone,
+		Known: func(r *provider.Request) *value.Object {
+			if r.PhysicalID == "" {
+				return nil
+			}
+			return value.NewObject("Arn", r.PhysicalID)
+		},
+		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			attributes, err := attributesOf(ctx, r)
+			if provider.HasCode(err, snsGone...) {
+				return nil, provider.ErrNotFound
+			} else if err != nil {
+				return nil, err
+			}
+			props := value.NewObject("TopicArn", attributes["TopicArn"], "Protocol", attributes["Protocol"])
+			if e := attributes["Endpoint"]; e != "" {
+				props.Set("Endpoint", e)
+			}
+			if region := text(r.Properties, "Region"); region != "" {
+				props.Set("Region", region)
+			}
+			for _, a := range subscriptionDefaults {
+				switch v := attributes[a.property]; {
+				case v == "" || v == "{}":
+				case a.property == "RawMessageDelivery":
+					props.Set(a.property, v == "true")
+				default:
+					props.Set(a.property, parsed(v))
+				}
+			}
+			return props, nil
+		},
+	}
+}
+
+// A topic policy is an attribute of the topics it names, and is known by their
+// ARNs, joined by commas. It cannot be removed, only set to what a new topic
+// has.
+func topicPolicy() provider.Resource {
+	set := func(ctx context.Context, r *provider.Request, topics []string, policy func(topic string) string) error {
+		return forEach(ctx, topics, func(ctx context.Context, topic string) error {
+			p := policy(topic)
+			_, err := snsClient(r.Session).SetTopicAttributes(ctx, &sns.SetTopicAttributesInput{
+				TopicArn: &topic, AttributeName: aws.String("Policy"), AttributeValue: &p,
+			})
+			return err
+		})
+	}
+	reset := func(ctx context.Context, r *provider.Request, topics []string) error {
+		return forEach(ctx, topics, func(ctx context.Context, topic string) error {
+			err := set(ctx, r, []string{topic}, func(string) string { return defaultTopicPolicy(topic) })
+			if provider.HasCode(err, snsGone...) {
+				return nil
+			}
+			return err
+		})
+	}
+	topics := func(r *provider.Request) []string {
+		if t := texts(r.Properties, "Topics"); len(t) > 0 {
+			return t
+		}
+		return strings.Split(r.PhysicalID, ",")
+	}
+	return provider.Resource{
+		Type:    "AWS::SNS::TopicPolicy",
+		Handled: []string{"Topics", "PolicyDocument"},
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			t := texts(r.Properties, "Topics")
+			if len(t) == 0 {
+				return provider.Created{}, errEmpty("Topics")
+			}
+			p := document(r.Properties, "PolicyDocument")
+			return provider.Created{PhysicalID: strings.Join(t, ",")}, set(ctx, r, t, func(string) string { return p })
+		},
+		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
+			t, p := texts(r.Properties, "Topics"), document(r.Properties, "PolicyDocument")
+			if err := set(ctx, r, t, func(string) string { return p }); err != nil {
+				return provider.Updated{}, err
+			}
+			return provider.Updated{}, reset(ctx, r, less(texts(r.Previous, "Topics"), t))
+		},
+		Delete: func(ctx context.Context, r *provider.Request) error { return reset(ctx, r, topics(r)) },
+		Gone:   snsGone,
+		Known: func(r *provider.Request) *value.Object {
+			if r.PhysicalID == "" {
+				return nil
+			}
+			return value.NewObject("Id", r.PhysicalID)
+		},
+		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			t := topics(r)
+			out, err := snsClient(r.Session).GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &t[0]})
+			if provider.HasCode(err, snsGone...) {
+				return nil, provider.ErrNotFound
+			} else if err != nil {
+				return nil, err
+			}
+			return value.NewObject("Topics", list(t), "PolicyDocument", parsed(out.Attributes["Policy"])), nil
+		},
+		SDKOnly: "Cloud Control cannot read topic policies",
+	}
+}
+
+// defaultTopicPolicy is what SNS gives a new topic: its account may use it.
+func defaultTopicPolicy(topic string) string {
+	account := ""
+	if parts := strings.Split(topic, ":"); len(parts) > 4 {
+		account = parts[4]
+	}
+	actions := list([]string{
+		"SNS:GetTopicAttributes", "SNS:SetTopicAttributes", "SNS:AddPermission", "SNS:RemovePermission",
+		"SNS:DeleteTopic", "SNS:Subscribe", "SNS:ListSubscriptionsByTopic", "SNS:Publish",
+	})
+	return value.JSON(value.NewObject(
+		"Version", "2008-10-17",
+		"Id", "__default_policy_ID",
+		"Statement", []any{value.NewObject(
+			"Sid", "__default_statement_ID",
+			"Effect", "Allow",
+			"Principal", value.NewObject("AWS", "*"),
+			"Action", actions,
+			"Resource", topic,
+			"Condition", value.NewObject("StringEquals", value.NewObject("AWS:SourceOwner", account)),
+		)}))
+}

@@ -1,0 +1,334 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// A Driver provisions one type from its description.
+type Driver struct {
+	res   Resource
+	cloud Provider
+}
+
+// Drive returns the provider of a type. Types without a Read of their own are
+// read through cloud, which is Cloud Control.
+func Drive(r Resource, cloud Provider) *Driver { return &Driver{res: r, cloud: cloud} }
+
+// Resource returns the description.
+func (d *Driver) Resource() Resource { return d.res }
+
+// A PartialError says that a resource was made, and that something after that
+// failed: a satellite, a tag, its own start. The resource exists; Made says
+// what is known of it, and Request.Made was told too.
+type PartialError struct {
+	Made Created
+	Err  error
+}
+
+func (e *PartialError) Error() string {
+	return fmt.Sprintf("created as %s, but: %v", e.Made.PhysicalID, e.Err)
+}
+
+func (e *PartialError) Unwrap() error { return e.Err }
+
+// Create makes the resource, then its satellites and tags, and lets it settle.
+func (d *Driver) Create(ctx context.Context, r *Request) (Created, error) {
+	r = d.prepare(r)
+	made, err := d.res.Create(ctx, d.owned(r))
+	if err != nil && made.PhysicalID == "" && r.OwnerTag != "" && tagDenied(err) {
+		r.notice(fmt.Sprintf("%s: tagging was denied; created without the tag that proves which run made it", r.LogicalID))
+		made, err = d.res.Create(ctx, r)
+	}
+	if made.PhysicalID == "" {
+		if err == nil {
+			err = fmt.Errorf("create %s (%s): the service gave no id", r.LogicalID, r.Type)
+		}
+		return Created{}, err
+	}
+	d.identify(r, &made)
+	if err != nil {
+		return made, &PartialError{Made: made, Err: err}
+	}
+	return d.complete(ctx, r, made)
+}
+
+// Resume finishes a create whose main call has already made the resource. What
+// it repeats is safe to repeat.
+func (d *Driver) Resume(ctx context.Context, r *Request, made Created) (Created, error) {
+	r = d.prepare(r)
+	d.identify(r, &made)
+	return d.complete(ctx, r, made)
+}
+
+// identify makes what was made known, to the request and to whoever waits for it.
+func (d *Driver) identify(r *Request, made *Created) {
+	r.PhysicalID = made.PhysicalID
+	if d.res.Known != nil {
+		made.Attributes = merge(d.res.Known(r), made.Attributes)
+	}
+	r.Attributes = made.Attributes
+	if r.Made != nil {
+		r.Made(*made)
+	}
+}
+
+func (d *Driver) complete(ctx context.Context, r *Request, made Created) (Created, error) {
+	fail := func(err error) (Created, error) { return made, &PartialError{Made: made, Err: err} }
+	var now, settled []Satellite
+	for _, s := range d.res.Satellites {
+		switch {
+		case !slices.ContainsFunc(s.Properties, r.Properties.Has):
+		case s.Settled:
+			settled = append(settled, s)
+		default:
+			now = append(now, s)
+		}
+	}
+	if err := puts(ctx, r, now); err != nil {
+		return fail(err)
+	}
+	if t := d.res.Tags; !t.AtCreate {
+		if err := d.tag(ctx, r); err != nil {
+			return fail(err)
+		}
+	}
+	unsettled, err := d.settle(ctx, r, len(settled) > 0)
+	if err != nil {
+		return fail(err)
+	}
+	made.Unsettled = unsettled
+	if err := puts(ctx, r, settled); err != nil {
+		return fail(err)
+	}
+	if d.res.Attributes != nil {
+		read, err := d.res.Attributes(ctx, r)
+		if err != nil {
+			return fail(fmt.Errorf("read attributes of %s (%s): %w", r.LogicalID, r.Type, err))
+		}
+		made.Attributes = merge(made.Attributes, read)
+	}
+	return made, nil
+}
+
+// Update brings the resource from r.Previous to r.Properties.
+func (d *Driver) Update(ctx context.Context, r *Request) (Updated, error) {
+	r = d.prepare(r)
+	if r.PhysicalID == "" {
+		return Updated{}, fmt.Errorf("update %s (%s): no physical id is recorded", r.LogicalID, r.Type)
+	}
+	diff := Compare(r.Previous, r.Properties)
+	var changed []Satellite
+	rest := diff
+	for _, s := range d.res.Satellites {
+		if diff.Changed(s.Properties...) {
+			changed = append(changed, s)
+		}
+		rest = rest.without(s.Properties...)
+	}
+	tags := d.res.Tags.separate()
+	if tags {
+		rest = rest.without(d.res.Tags.Property)
+	}
+	if refused := d.refused(rest); refused != nil {
+		return Updated{}, &UnsupportedUpdateError{Type: r.Type, LogicalID: r.LogicalID, Properties: refused}
+	}
+	var out Updated
+	if len(rest.changed) > 0 {
+		var err error
+		if out, err = d.res.Update(ctx, r, rest); err != nil {
+			if HasCode(err, d.res.Replaces...) {
+				err = &UnsupportedUpdateError{Type: r.Type, LogicalID: r.LogicalID, Properties: rest.changed, Err: err}
+			}
+			return Updated{}, err
+		}
+		if out.Unsettled, err = d.settle(ctx, r, slices.ContainsFunc(changed, func(s Satellite) bool { return s.Settled })); err != nil {
+			return Updated{}, err
+		}
+	}
+	if err := puts(ctx, r, changed); err != nil {
+		return Updated{}, err
+	}
+	if tags && diff.Changed(d.res.Tags.Property) {
+		if err := d.retag(ctx, r); err != nil {
+			return Updated{}, err
+		}
+	}
+	return out, d.refresh(ctx, r, &out)
+}
+
+// refresh completes an update's attributes, over those recorded.
+func (d *Driver) refresh(ctx context.Context, r *Request, out *Updated) error {
+	fresh := out.Attributes
+	if d.res.Known != nil {
+		fresh = merge(d.res.Known(r), fresh)
+	}
+	if d.res.Attributes != nil {
+		read, err := d.res.Attributes(ctx, r)
+		if err != nil {
+			return fmt.Errorf("read attributes of %s (%s): %w", r.LogicalID, r.Type, err)
+		}
+		fresh = merge(fresh, read)
+	}
+	if fresh != nil {
+		out.Attributes = merge(r.Attributes, fresh)
+	}
+	return nil
+}
+
+// refused lists the changes that nothing in the description can make.
+func (d *Driver) refused(rest Diff) []string {
+	if d.res.Update == nil {
+		return rest.changed
+	}
+	if d.res.Updates == nil {
+		return nil
+	}
+	return rest.without(d.res.Handled...).where(func(p string) bool {
+		return !slices.ContainsFunc(d.res.Updates, func(in Input) bool { takes, _ := in.covers(p, nil); return takes })
+	})
+}
+
+// Delete deletes the resource; one that is gone already counts as deleted.
+func (d *Driver) Delete(ctx context.Context, r *Request) (Deleted, error) {
+	r = d.prepare(r)
+	if r.PhysicalID == "" {
+		return Deleted{}, fmt.Errorf("delete %s (%s): no physical id is recorded", r.LogicalID, r.Type)
+	}
+	if err := d.res.Delete(ctx, r); err != nil {
+		if err = d.gone(r, err); errors.Is(err, ErrNotFound) {
+			return Deleted{}, nil
+		}
+		return Deleted{}, err
+	}
+	if !d.res.DeleteWait.Applies(r.Wait) {
+		return Deleted{}, nil
+	}
+	if err := d.gone(r, d.res.DeleteWait.Wait(ctx, r)); err != nil && !errors.Is(err, ErrNotFound) {
+		return Deleted{}, err
+	}
+	return Deleted{}, nil
+}
+
+// Read returns the properties as they are in AWS.
+func (d *Driver) Read(ctx context.Context, r *Request) (*value.Object, error) {
+	r = d.prepare(r)
+	read := d.res.Read
+	if read == nil {
+		if d.cloud == nil {
+			return nil, fmt.Errorf("read %s (%s): the type has no reader", r.LogicalID, r.Type)
+		}
+		read = d.cloud.Read
+		if d.res.Identifier != nil {
+			r.PhysicalID = d.res.Identifier(r)
+		}
+	}
+	props, err := read(ctx, r)
+	if err != nil {
+		return nil, d.gone(r, err)
+	}
+	return d.withoutOwner(props), nil
+}
+
+// Lookup reads who holds the name; nil, also for types that have no lookup,
+// for nobody.
+func (d *Driver) Lookup(ctx context.Context, r *Request) (*Holder, error) {
+	if d.res.Lookup == nil {
+		return nil, nil
+	}
+	return d.res.Lookup(ctx, d.prepare(r))
+}
+
+// Find looks for what an unanswered create may have made, "" for nothing.
+func (d *Driver) Find(ctx context.Context, r *Request) (string, error) {
+	if d.res.Find == nil {
+		return "", nil
+	}
+	return d.res.Find(ctx, d.prepare(r))
+}
+
+// Known returns the attributes that can be told before the create, nil for
+// none.
+func (d *Driver) Known(r *Request) *value.Object {
+	if d.res.Known == nil {
+		return nil
+	}
+	return d.res.Known(d.prepare(r))
+}
+
+// Unprotect switches deletion protection off, if the type has any.
+func (d *Driver) Unprotect(ctx context.Context, r *Request) error {
+	if d.res.Unprotect == nil {
+		return nil
+	}
+	return d.res.Unprotect(ctx, d.prepare(r))
+}
+
+// prepare returns a copy of the request that the type's functions may use: its
+// properties hold the physical name.
+func (d *Driver) prepare(r *Request) *Request {
+	c := *r
+	if d.res.Name == "" || c.Name == "" {
+		return &c
+	}
+	if !c.Properties.Has(d.res.Name) {
+		c.Properties = with(c.Properties, []string{d.res.Name}, c.Name)
+	}
+	if c.Previous != nil && !c.Previous.Has(d.res.Name) {
+		c.Previous = with(c.Previous, []string{d.res.Name}, c.Name)
+	}
+	return &c
+}
+
+// settle waits until the resource has settled, or returns how to look at it
+// when the mode makes no such wait.
+func (d *Driver) settle(ctx context.Context, r *Request, needed bool) (unsettled string, err error) {
+	w := d.res.Wait
+	switch {
+	case w == nil:
+		return "", nil
+	case needed || w.Applies(r.Wait):
+		return "", w.Wait(ctx, r)
+	case w.Command != nil:
+		return w.Command(r), nil
+	}
+	return "", nil
+}
+
+// gone turns an error that says that the resource does not exist into
+// ErrNotFound, unless the client may have looked in the wrong region.
+func (d *Driver) gone(r *Request, err error) error {
+	if !errors.Is(err, ErrNotFound) && !HasCode(err, d.res.Gone...) {
+		return err
+	}
+	if in := r.Session.Config.Region; r.Stack.Region != "" && in != r.Stack.Region {
+		return &RegionError{LogicalID: r.LogicalID, Client: in, Recorded: r.Stack.Region}
+	}
+	if errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrNotFound, err)
+}
+
+// merge lays b over a. Neither is changed; nil only when both are.
+func merge(a, b *value.Object) *value.Object {
+	if a == nil {
+		return b
+	}
+	m := a.Clone()
+	for k, v := range b.All() {
+		m.Set(k, v)
+	}
+	return m
+}
+
+// tagDenied tells a refusal of tagging from one of the call itself.
+func tagDenied(err error) bool {
+	return HasCode(err, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError", "AuthorizationErrorException") &&
+		strings.Contains(strings.ToLower(err.Error()), "tag")
+}

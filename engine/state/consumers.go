@@ -1,0 +1,67 @@
+package state
+
+import (
+	"context"
+	"fmt"
+)
+
+// A Consumer is a stack that imports another's exports, which cannot go while
+// it does.
+type Consumer struct {
+	Stack, Region string
+	Exports       []string
+}
+
+// Consumers finds the stacks whose records import exports of a stack. Records
+// that cannot be read are passed over.
+func (s *Store) Consumers(ctx context.Context, stack, region string) ([]Consumer, error) {
+	records, err := s.records(ctx, func(r Ref) bool { return r != Ref{stack, region} })
+	if err != nil {
+		return nil, fmt.Errorf("find what imports from stack %s in %s: %w", stack, region, err)
+	}
+	var found []Consumer
+	for _, f := range records {
+		if f.err != nil {
+			continue
+		}
+		c := Consumer{Stack: f.ref.Stack, Region: f.ref.Region}
+		for _, i := range f.record.Imports {
+			if i.SourceStack == stack && i.SourceRegion == region {
+				c.Exports = append(c.Exports, i.ExportName)
+			}
+		}
+		if len(c.Exports) > 0 {
+			found = append(found, c)
+		}
+	}
+	return found, nil
+}
+
+type foundRecord struct {
+	ref    Ref
+	record *Record
+	err    error
+}
+
+// records reads the records of the stacks wanted, side by side, in the order
+// of List.
+func (s *Store) records(ctx context.Context, want func(Ref) bool) ([]foundRecord, error) {
+	refs, err := s.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []foundRecord
+	for _, r := range refs {
+		if want(r) {
+			found = append(found, foundRecord{ref: r})
+		}
+	}
+	parallel(len(found), func(i int) {
+		f := &found[i]
+		f.record, _, f.err = s.Stack(f.ref.Stack, f.ref.Region).Read(ctx)
+		if f.err == nil && f.record == nil {
+			f.err = errAbsent // deleted since
+		}
+	})
+	return found, nil
+}

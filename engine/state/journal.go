@@ -1,0 +1,351 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/org/cdkd-action/engine/value"
+)
+
+const journalVersion = 1
+
+// A Journal is what failed and interrupted deploys did and what a rollback can
+// undo: rollback-journal.json. The stack's lock guards it.
+type Journal struct {
+	StackName, Region string
+	Segments          []*Segment // oldest first
+
+	read *value.Object
+}
+
+// A Segment is one run's part of the journal.
+type Segment struct {
+	RunID         string
+	Timestamp     int64 // Unix milliseconds
+	Reason        Reason
+	InitialDeploy bool
+	RoleARN       string // the one the run used
+	EngineVersion string
+
+	Operations []*Operation // in order of completion
+	Failed     []*Operation
+
+	// For PendingParent: what a child's record held before.
+	PreviousOutputs, PreviousReads *value.Object
+
+	Superseded []string // logical ids
+
+	read *value.Object
+}
+
+// A Reason says why a segment was written.
+type Reason string
+
+// The reasons.
+const (
+	NoRollback      Reason = "no-rollback-failure"
+	Interrupted     Reason = "interrupted"
+	RollbackStarted Reason = "auto-rollback-started"
+	RollbackClean   Reason = "auto-rollback-clean"
+	PendingParent   Reason = "nested-pending-parent"
+)
+
+// The kinds of change of an Operation.
+const (
+	OpCreate = "CREATE"
+	OpUpdate = "UPDATE"
+	OpDelete = "DELETE"
+)
+
+// An Operation is one change of one resource, completed or failed.
+type Operation struct {
+	LogicalID, ResourceType string
+	ChangeType              string // OpCreate, OpUpdate or OpDelete
+	PhysicalID              string // "" when it was not known
+	ProvisionedBy           string
+	Properties              *value.Object // applied, or attempted by a failed one; secrets as expressions
+	Previous                *Resource     // the row before an update or a delete
+
+	// Of a completed replacement.
+	OldRetained     bool  // the old resource still exists
+	OldDeletedFirst bool  // it was deleted before the new one was made
+	WasReplaced     *bool // false: another physical id does not mean a replacement
+	PreviousType    string
+
+	// Of a failed operation.
+	IDFromError         bool // the physical id was found in the error
+	DeletionPolicy      string
+	ReplacedID          string
+	ReplacedType        string
+	ReplacedDeleted     bool
+	ReplacementOrphaned string // create-first or delete-first
+
+	read *value.Object
+}
+
+// ParseJournal reads the body of a journal; key names it in errors.
+func ParseJournal(key string, b []byte) (*Journal, error) {
+	const hint = "remove the object to give up the rollback of what it names, or restore an earlier version of it"
+	o, err := parseObject(key, b)
+	var problems []string
+	if err != nil {
+		if m, ok := err.(*MalformedError); ok {
+			m.Hint = hint
+		}
+		return nil, err
+	}
+	if n, ok := o.Value("journalVersion").(json.Number); !ok {
+		problems = append(problems, "journalVersion is "+value.Kind(o.Value("journalVersion"))+" and must be a number")
+	} else if f, err := n.Float64(); err != nil || f < 1 {
+		problems = append(problems, "journalVersion is below 1")
+	} else if f > journalVersion {
+		return nil, &VersionError{Key: key, Found: n.String(), Understood: "1"}
+	}
+	in := reader{o, "the journal", &problems}
+	if o.Value("segments") == nil {
+		in.bad("segments", "a list")
+	}
+	j := &Journal{StackName: in.text("stackName"), Region: in.text("region"), read: o}
+	in.where = ""
+	in.objects("segments", func(e reader) { j.Segments = append(j.Segments, parseSegment(e)) })
+	if len(problems) > 0 {
+		return nil, &MalformedError{Key: key, Problems: problems, Hint: hint}
+	}
+	return j, nil
+}
+
+func parseSegment(in reader) *Segment {
+	g := &Segment{
+		RunID:           in.text("runId"),
+		Timestamp:       in.time("timestamp"),
+		Reason:          Reason(in.text("reason")),
+		InitialDeploy:   in.flag("initialDeploy"),
+		RoleARN:         in.text("roleArn"),
+		EngineVersion:   in.text("cdkdVersion"),
+		PreviousOutputs: in.object("previousOutputs"),
+		PreviousReads:   in.object("previousCrossStackReads"),
+		Superseded:      in.texts("supersededLogicalIds"),
+		read:            in.from,
+	}
+	in.objects("operations", func(e reader) { g.Operations = append(g.Operations, parseOperation(e, "properties")) })
+	in.objects("failedOperations", func(e reader) { g.Failed = append(g.Failed, parseOperation(e, "attemptedProperties")) })
+	return g
+}
+
+func parseOperation(in reader, properties string) *Operation {
+	op := &Operation{
+		LogicalID:           in.text("logicalId"),
+		ResourceType:        in.text("resourceType"),
+		ChangeType:          in.text("changeType"),
+		PhysicalID:          in.text("physicalId"),
+		ProvisionedBy:       in.text("provisionedBy"),
+		Properties:          in.object(properties),
+		OldRetained:         in.flag("oldResourceRetained"),
+		OldDeletedFirst:     in.flag("oldDeletedBeforeCreate"),
+		PreviousType:        in.text("previousResourceType"),
+		IDFromError:         in.flag("physicalIdRecoveredFromError"),
+		DeletionPolicy:      in.text("deletionPolicy"),
+		ReplacedID:          in.text("replacedPhysicalId"),
+		ReplacedType:        in.text("replacedResourceType"),
+		ReplacedDeleted:     in.flag("replacedResourceDeleted"),
+		ReplacementOrphaned: in.text("replacementOrphaned"),
+		read:                in.from,
+	}
+	if v := in.from.Value("wasReplaced"); v != nil {
+		was := in.flag("wasReplaced")
+		op.WasReplaced = &was
+	}
+	if v := in.from.Value("previousState"); v != nil {
+		op.Previous = parseRow("previousState of "+in.where, v, in.problems, false)
+	}
+	if op.LogicalID == "" {
+		in.bad("logicalId", "a string that is not empty")
+	}
+	for _, name := range []string{"resourceType", "changeType"} {
+		if in.from.Value(name) == nil {
+			in.bad(name, "a string")
+		}
+	}
+	return op
+}
+
+// Marshal writes the journal.
+func (j *Journal) Marshal() ([]byte, error) {
+	w := over(j.read)
+	w.o.Set("journalVersion", value.Int(journalVersion))
+	w.o.Set("stackName", j.StackName)
+	w.o.Set("region", j.Region)
+	segments := make([]any, len(j.Segments))
+	for i, g := range j.Segments {
+		segments[i] = g.object()
+	}
+	w.o.Set("segments", segments)
+	return value.MarshalIndent(w.o)
+}
+
+func (g *Segment) object() *value.Object {
+	w := over(g.read)
+	w.text("runId", g.RunID)
+	w.o.Set("timestamp", value.Int(g.Timestamp))
+	w.o.Set("reason", string(g.Reason))
+	w.o.Set("initialDeploy", g.InitialDeploy)
+	w.text("roleArn", g.RoleARN)
+	w.text("cdkdVersion", g.EngineVersion)
+	w.o.Set("operations", operations(g.Operations, "properties"))
+	w.list("failedOperations", operations(g.Failed, "attemptedProperties"))
+	w.object("previousOutputs", g.PreviousOutputs)
+	w.object("previousCrossStackReads", g.PreviousReads)
+	w.texts("supersededLogicalIds", g.Superseded)
+	return w.o
+}
+
+func operations(ops []*Operation, properties string) []any {
+	l := make([]any, len(ops))
+	for i, op := range ops {
+		l[i] = op.object(properties)
+	}
+	return l
+}
+
+func (op *Operation) object(properties string) *value.Object {
+	w := over(op.read)
+	w.o.Set("logicalId", op.LogicalID)
+	w.o.Set("changeType", op.ChangeType)
+	w.o.Set("resourceType", op.ResourceType)
+	w.text("provisionedBy", op.ProvisionedBy)
+	if op.Previous != nil {
+		w.o.Set("previousState", op.Previous.object())
+	} else {
+		w.o.Delete("previousState")
+	}
+	w.text("physicalId", op.PhysicalID)
+	w.object(properties, op.Properties)
+	w.flag("oldResourceRetained", op.OldRetained)
+	w.flag("oldDeletedBeforeCreate", op.OldDeletedFirst)
+	if op.WasReplaced != nil {
+		w.o.Set("wasReplaced", *op.WasReplaced)
+	} else {
+		w.o.Delete("wasReplaced")
+	}
+	w.text("previousResourceType", op.PreviousType)
+	w.flag("physicalIdRecoveredFromError", op.IDFromError)
+	w.text("deletionPolicy", op.DeletionPolicy)
+	w.text("replacedPhysicalId", op.ReplacedID)
+	w.text("replacedResourceType", op.ReplacedType)
+	w.flag("replacedResourceDeleted", op.ReplacedDeleted)
+	w.text("replacementOrphaned", op.ReplacementOrphaned)
+	return w.o
+}
+
+// Put adds a segment as the newest, or in place of the one of the same run.
+func (j *Journal) Put(g *Segment) {
+	if i := j.find(g.RunID); i >= 0 {
+		j.Segments[i] = g
+		return
+	}
+	j.Segments = append(j.Segments, g)
+}
+
+// Pop removes the segment of a run, and tells whether it was there.
+func (j *Journal) Pop(runID string) bool {
+	i := j.find(runID)
+	if i < 0 {
+		return false
+	}
+	j.Segments = slices.Delete(j.Segments, i, i+1)
+	return true
+}
+
+func (j *Journal) find(runID string) int {
+	if runID == "" {
+		return -1
+	}
+	return slices.IndexFunc(j.Segments, func(g *Segment) bool { return g.RunID == runID })
+}
+
+// ReadJournal returns the journal, nil when there is none.
+func (k *Stack) ReadJournal(ctx context.Context) (*Journal, error) {
+	key := k.key(journalName)
+	body, _, err := k.store.get(ctx, key)
+	if errors.Is(err, errAbsent) {
+		return nil, nil
+	}
+	var j *Journal
+	if err == nil {
+		j, err = ParseJournal(key, body)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the journal of stack %s in %s: %w", k.Name, k.Region, err)
+	}
+	return j, nil
+}
+
+// WriteJournal writes the journal, or deletes it when no segment is left. The
+// lock must be held. Without the journal nothing can be rolled back, so it
+// tries harder than the SDK.
+func (k *Stack) WriteJournal(ctx context.Context, j *Journal) error {
+	if len(j.Segments) == 0 {
+		return k.DeleteJournal(ctx)
+	}
+	j.StackName, j.Region = k.Name, k.Region
+	body, err := j.Marshal()
+	if err != nil {
+		return k.journaling("write", err)
+	}
+	for tries := 0; ; tries++ {
+		_, err := k.store.put(ctx, k.key(journalName), body, typeJSON, always)
+		if err == nil {
+			return nil
+		}
+		if tries == 2 || !passing(err) || pause(ctx, 500*time.Millisecond) != nil {
+			return k.journaling("write", err)
+		}
+	}
+}
+
+// AppendSegment adds a run's segment to the journal, or replaces it when it
+// was written before. A segment without operations is not written. A journal
+// that cannot be read is never overwritten.
+func (k *Stack) AppendSegment(ctx context.Context, g *Segment) error {
+	if len(g.Operations) == 0 && len(g.Failed) == 0 {
+		return nil
+	}
+	return k.changeJournal(ctx, func(j *Journal) bool { j.Put(g); return true })
+}
+
+// PopSegment removes a run's segment from the journal.
+func (k *Stack) PopSegment(ctx context.Context, runID string) error {
+	return k.changeJournal(ctx, func(j *Journal) bool { return j.Pop(runID) })
+}
+
+func (k *Stack) changeJournal(ctx context.Context, change func(*Journal) bool) error {
+	j, err := k.ReadJournal(ctx)
+	if err != nil {
+		return err
+	}
+	if j == nil {
+		j = &Journal{}
+	}
+	if !change(j) {
+		return nil
+	}
+	return k.WriteJournal(ctx, j)
+}
+
+// DeleteJournal removes the journal and its earlier versions.
+func (k *Stack) DeleteJournal(ctx context.Context) error {
+	key := k.key(journalName)
+	if err := k.store.remove(ctx, key, Absent); err != nil {
+		return k.journaling("delete", err)
+	}
+	k.store.purgeOrWarn(ctx, key)
+	return nil
+}
+
+func (k *Stack) journaling(what string, err error) error {
+	return fmt.Errorf("%s the journal of stack %s in %s: %w", what, k.Name, k.Region, err)
+}

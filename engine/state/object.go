@@ -1,0 +1,263 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+)
+
+// An ETag names one version of an object, with the quotes that S3 puts around
+// it.
+type ETag string
+
+const (
+	// Absent stands for no object: a write with it makes a new one.
+	Absent ETag = ""
+	// Legacy stands for a record read at the key of its oldest version, which
+	// the first save moves.
+	Legacy ETag = "legacy"
+)
+
+const (
+	typeJSON  = "application/json"
+	typeLines = "application/x-ndjson"
+)
+
+var (
+	errAbsent      = errors.New("there is no such object")
+	errUnsupported = errors.New("the endpoint does not implement conditional requests")
+	errBusy        = errors.New("another conditional request is under way")
+)
+
+// A condition is put on a write.
+type condition struct {
+	match  ETag
+	absent bool
+}
+
+var always condition
+
+// when is the condition that the object still is the version e.
+func when(e ETag) condition {
+	switch e {
+	case Absent:
+		return condition{absent: true}
+	case Legacy:
+		return always
+	}
+	return condition{match: e}
+}
+
+func (s *Store) get(ctx context.Context, key string) ([]byte, ETag, error) {
+	body, etag, _, err := s.getUnless(ctx, key, Absent)
+	return body, etag, err
+}
+
+// getUnless reads the object unless it still is the version known.
+func (s *Store) getUnless(ctx context.Context, key string, known ETag) (body []byte, etag ETag, same bool, err error) {
+	in := &s3.GetObjectInput{Bucket: &s.bucket, Key: &key}
+	if known != Absent {
+		in.IfNoneMatch = aws.String(string(known))
+	}
+	out, err := s.client.GetObject(ctx, in)
+	if status(err) == http.StatusNotModified {
+		return nil, known, true, nil
+	}
+	if err != nil {
+		return nil, "", false, s.failed("read", key, "s3:GetObject", Absent, err)
+	}
+	defer out.Body.Close()
+	body, err = io.ReadAll(out.Body)
+	if err != nil {
+		return nil, "", false, s.failed("read", key, "s3:GetObject", Absent, err)
+	}
+	return body, ETag(aws.ToString(out.ETag)), false, nil
+}
+
+// put sends a write once, apart from what the SDK repeats.
+func (s *Store) put(ctx context.Context, key string, body []byte, contentType string, c condition) (ETag, error) {
+	in := &s3.PutObjectInput{Bucket: &s.bucket, Key: &key, ContentType: &contentType}
+	switch {
+	case c.absent:
+		in.IfNoneMatch = aws.String("*")
+	case c.match != "":
+		in.IfMatch = aws.String(string(c.match))
+	}
+	var etag ETag
+	err := unlessBusy(ctx, func() error {
+		in.Body = bytes.NewReader(body)
+		out, err := s.client.PutObject(ctx, in)
+		if err != nil {
+			return s.failed("write", key, "s3:PutObject", c.match, err)
+		}
+		etag = ETag(aws.ToString(out.ETag))
+		return nil
+	})
+	if errors.Is(err, errAbsent) && c.match != "" {
+		err = &ConflictError{Key: key, ETag: c.match} // deleted since
+	}
+	return etag, err
+}
+
+// write is put for a body that tells whose it is: refused, it looks whether
+// the object is its own, written by a request whose answer was lost.
+func (s *Store) write(ctx context.Context, key string, body []byte, contentType string, c condition) (ETag, error) {
+	etag, err := s.put(ctx, key, body, contentType, c)
+	if !isConflict(err) {
+		return etag, err
+	}
+	found, etag, readErr := s.get(ctx, key)
+	switch {
+	case readErr == nil && bytes.Equal(found, body):
+		return etag, nil
+	case readErr != nil && !errors.Is(readErr, errAbsent):
+		return "", errors.Join(err, readErr)
+	}
+	return "", err
+}
+
+// remove deletes the object if it is the version e; Absent: whatever it is. An
+// object that is not there is gone.
+func (s *Store) remove(ctx context.Context, key string, e ETag) error {
+	in := &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key}
+	if e != Absent {
+		in.IfMatch = aws.String(string(e))
+	}
+	err := unlessBusy(ctx, func() error {
+		_, err := s.client.DeleteObject(ctx, in)
+		if err != nil {
+			return s.failed("delete", key, "s3:DeleteObject", e, err)
+		}
+		return nil
+	})
+	if errors.Is(err, errAbsent) {
+		return nil
+	}
+	return err
+}
+
+// list calls each for every key under a prefix, and for every folder when
+// delimiter is "/"; each returns false to stop.
+func (s *Store) list(ctx context.Context, prefix, delimiter string, each func(key string) bool) error {
+	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix}
+	if delimiter != "" {
+		in.Delimiter = &delimiter
+	}
+	for {
+		out, err := s.client.ListObjectsV2(ctx, in)
+		if err != nil {
+			return s.failed("list", "", "s3:ListBucket", Absent, err)
+		}
+		for _, o := range out.Contents {
+			if !each(aws.ToString(o.Key)) {
+				return nil
+			}
+		}
+		for _, p := range out.CommonPrefixes {
+			if !each(aws.ToString(p.Prefix)) {
+				return nil
+			}
+		}
+		if !aws.ToBool(out.IsTruncated) {
+			return nil
+		}
+		in.ContinuationToken = out.NextContinuationToken
+	}
+}
+
+// unlessBusy repeats a request that met another conditional one on the same
+// object; S3 says so instead of choosing a winner.
+func unlessBusy(ctx context.Context, request func() error) error {
+	for tries := 0; ; tries++ {
+		err := request()
+		if !errors.Is(err, errBusy) || tries == 3 {
+			return err
+		}
+		if pauseErr := pause(ctx, 100*time.Millisecond+rand.N(300*time.Millisecond)); pauseErr != nil {
+			return pauseErr
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// failed says what a failed request means.
+func (s *Store) failed(doing, key, permission string, e ETag, err error) error {
+	var api smithy.APIError
+	code := ""
+	if errors.As(err, &api) {
+		code = api.ErrorCode()
+	}
+	switch st := status(err); {
+	case code == "NoSuchBucket":
+		return &NoBucketError{Bucket: s.bucket}
+	case code == "PermanentRedirect", code == "AuthorizationHeaderMalformed", st == http.StatusMovedPermanently:
+		return &RegionError{Bucket: s.bucket, Region: bucketRegion(err), Err: err}
+	case code == "NotImplemented", st == http.StatusNotImplemented:
+		return &RequestError{s.bucket, key, doing, errors.Join(errUnsupported, err)}
+	case code == "ConditionalRequestConflict", st == http.StatusConflict:
+		return &RequestError{s.bucket, key, doing, errors.Join(errBusy, err)}
+	case st == http.StatusPreconditionFailed:
+		return &ConflictError{Key: key, ETag: e}
+	case st == http.StatusForbidden:
+		return &AccessError{s.bucket, key, permission, err}
+	case st == http.StatusNotFound && key != "":
+		return &RequestError{s.bucket, key, doing, errAbsent}
+	}
+	return &RequestError{s.bucket, key, doing, err}
+}
+
+func status(err error) int {
+	var re *awshttp.ResponseError
+	if errors.As(err, &re) {
+		return re.HTTPStatusCode()
+	}
+	return 0
+}
+
+func bucketRegion(err error) string {
+	var re *awshttp.ResponseError
+	if errors.As(err, &re) && re.Response != nil {
+		return re.Response.Header.Get("x-amz-bucket-region")
+	}
+	return ""
+}
+
+func isConflict(err error) bool {
+	var c *ConflictError
+	return errors.As(err, &c)
+}
+
+// passing tells whether a failure may be over when the request is sent again:
+// no answer, a server's error, throttling, credentials that could not be had.
+func passing(err error) bool {
+	var access *AccessError
+	var conflict *ConflictError
+	var bucket *NoBucketError
+	var region *RegionError
+	if errors.As(err, &access) || errors.As(err, &conflict) || errors.As(err, &bucket) || errors.As(err, &region) {
+		return false
+	}
+	st := status(err)
+	return st == 0 || st >= 500 && st != http.StatusNotImplemented ||
+		st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st == http.StatusConflict ||
+		st == http.StatusOK // the answer broke off
+}

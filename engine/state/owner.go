@@ -1,0 +1,36 @@
+package state
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+)
+
+// NewOwner makes the name under which this process takes locks. Nothing reads
+// anything out of it; it is compared and shown. In a workflow it names the run,
+// so that the holder can be found, with a random part: every container's
+// process is number 1, and the jobs of a matrix share run and attempt.
+func NewOwner(env func(string) string) string {
+	user := env("USER")
+	if user == "" {
+		user = env("USERNAME")
+	}
+	if user == "" {
+		user = "unknown"
+	}
+	if env("GITHUB_ACTIONS") == "true" {
+		return fmt.Sprintf("%s@gha-%s-%s-%s:%d", user, env("GITHUB_RUN_ID"), env("GITHUB_RUN_ATTEMPT"), randomHex(4), os.Getpid())
+	}
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		return fmt.Sprintf("cdkd:%d", os.Getpid())
+	}
+	return fmt.Sprintf("%s@%s:%d", user, host, os.Getpid())
+}
+
+func randomHex(bytes int) string {
+	b := make([]byte, bytes)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,83 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+)
+
+const batch = 1000 // the most keys of one DeleteObjects
+
+// removeAll deletes keys without a condition and joins what failed.
+func (s *Store) removeAll(ctx context.Context, keys []string) error {
+	ids := make([]types.ObjectIdentifier, len(keys))
+	for i := range keys {
+		ids[i].Key = &keys[i]
+	}
+	return s.removeVersions(ctx, ids)
+}
+
+func (s *Store) removeVersions(ctx context.Context, ids []types.ObjectIdentifier) error {
+	var errs []error
+	for len(ids) > 0 {
+		n := min(batch, len(ids))
+		out, err := s.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{
+			Bucket: &s.bucket,
+			Delete: &types.Delete{Objects: ids[:n], Quiet: aws.Bool(true)},
+		})
+		if err != nil {
+			return s.failed("delete", "", "s3:DeleteObject", Absent, err)
+		}
+		for _, e := range out.Errors {
+			errs = append(errs, fmt.Errorf("delete %s: %s: %s", aws.ToString(e.Key), aws.ToString(e.Code), aws.ToString(e.Message)))
+		}
+		ids = ids[n:]
+	}
+	return errors.Join(errs...)
+}
+
+// purge removes the earlier versions of one object, which a versioned bucket
+// keeps readable after a delete.
+func (s *Store) purge(ctx context.Context, key string) error {
+	var old []types.ObjectIdentifier
+	in := &s3.ListObjectVersionsInput{Bucket: &s.bucket, Prefix: &key}
+	for {
+		out, err := s.client.ListObjectVersions(ctx, in)
+		if err != nil {
+			return s.failed("list the versions of", key, "s3:ListBucketVersions", Absent, err)
+		}
+		for _, v := range out.Versions {
+			if aws.ToString(v.Key) == key && !aws.ToBool(v.IsLatest) {
+				old = append(old, types.ObjectIdentifier{Key: v.Key, VersionId: v.VersionId})
+			}
+		}
+		for _, m := range out.DeleteMarkers {
+			if aws.ToString(m.Key) == key && !aws.ToBool(m.IsLatest) {
+				old = append(old, types.ObjectIdentifier{Key: m.Key, VersionId: m.VersionId})
+			}
+		}
+		if !aws.ToBool(out.IsTruncated) {
+			break
+		}
+		in.KeyMarker, in.VersionIdMarker = out.NextKeyMarker, out.NextVersionIdMarker
+	}
+	return s.removeVersions(ctx, old)
+}
+
+// purgeOrWarn purges, and says once a run when it may not.
+func (s *Store) purgeOrWarn(ctx context.Context, key string) {
+	if err := s.purge(ctx, key); err != nil {
+		s.purgeWarning.Do(func() {
+			s.warn(fmt.Sprintf("earlier versions of %s stay in the bucket; "+
+				"removing them takes s3:ListBucketVersions and s3:DeleteObjectVersion: %v", key, err))
+		})
+	}
+}
+
+// PurgeLock removes the earlier versions of the lock. It is only for after a
+// release, and nothing depends on it.
+func (k *Stack) PurgeLock(ctx context.Context) error { return k.store.purge(ctx, k.key(lockName)) }

@@ -1,0 +1,153 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// renewalTimeout bounds one renewal, which a release waits for.
+const renewalTimeout = 20 * time.Second
+
+// Record is what the lock says now.
+func (l *Lock) Record() LockRecord {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.record
+}
+
+// Lost closes when somebody else has the lock, or it is gone. Nothing new may
+// be started then; what is saved is still guarded by the record's version.
+func (l *Lock) Lost() <-chan struct{} { return l.lost }
+
+// renew starts the renewal: one request at a time, on the interval, each done
+// or given up before the next.
+func (l *Lock) renew(ctx context.Context) {
+	ctx, l.stop = context.WithCancel(ctx)
+	l.stopped = make(chan struct{})
+	go func() {
+		defer close(l.stopped)
+		if l.etag == Absent {
+			return // the store gives no versions to go on from
+		}
+		tick := time.NewTicker(renewalInterval(LockTTL))
+		defer tick.Stop()
+		warned := false
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			err := l.renewOnce(context.WithoutCancel(ctx))
+			switch {
+			case errors.Is(err, errStopRenewing):
+				return
+			case err == nil:
+				warned = false
+			case !warned && l.Record().Expired(time.Now()):
+				warned = true
+				l.warn("the lock of %s %s in %s could not be renewed and has expired; another process may take it: %v", err)
+			}
+		}
+	}()
+}
+
+// renewalInterval leaves room for several missed renewals.
+func renewalInterval(ttl time.Duration) time.Duration {
+	return min(max(ttl/4, time.Second), LockInterval)
+}
+
+func (l *Lock) warn(format string, more ...any) {
+	l.opt.Warn(fmt.Sprintf(format, append([]any{l.opt.Subject, printable(l.stack.Name), printable(l.stack.Region)}, more...)...))
+}
+
+var errStopRenewing = errors.New("the lock is not renewed any more")
+
+// renewOnce writes the lock again with a later expiry.
+func (l *Lock) renewOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, renewalTimeout)
+	defer cancel()
+	k := l.stack
+	next := l.Record()
+	next.Expires = time.Now().Add(LockTTL)
+	body := next.marshal()
+	next, _ = parseLock(body)
+	etag, err := k.store.put(ctx, k.key(lockName), body, typeJSON, when(l.etag))
+	if isConflict(err) {
+		found, e, readErr := k.peek(ctx)
+		switch {
+		case readErr != nil:
+			return readErr // not known; the next renewal tells
+		case found != nil && found.same(next):
+			etag, err = e, nil // an earlier request had arrived
+		default:
+			l.loose(found)
+			return errStopRenewing
+		}
+	}
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.record = next
+	if etag == Absent {
+		return errStopRenewing // the store gives no versions to go on with
+	}
+	l.etag = etag
+	return nil
+}
+
+// loose notes that the lock is somebody else's.
+func (l *Lock) loose(holder *LockRecord) {
+	l.mu.Lock()
+	l.gone = true
+	l.mu.Unlock()
+	if holder != nil {
+		l.warn("the lock of %s %s in %s was lost to %s (%s); nothing new is started", orUnnamed(holder.Owner), orUnnamed(holder.Operation))
+	} else {
+		l.warn("the lock of %s %s in %s was removed by somebody else; nothing new is started")
+	}
+	close(l.lost)
+}
+
+// Release ends the renewal and removes the lock if it still is this one. An
+// error says what was left behind; it does not change what the run achieved.
+// Calling it again returns the same.
+func (l *Lock) Release(ctx context.Context) error {
+	l.once.Do(func() {
+		l.stop()
+		<-l.stopped
+		if err := l.remove(ctx); err != nil {
+			l.releaseErr = fmt.Errorf("release the lock of %s %s in %s: %w; it is in the way until %s",
+				l.opt.Subject, l.stack.Name, l.stack.Region, err, l.record.Expires.UTC().Format(time.RFC3339))
+		}
+	})
+	return l.releaseErr
+}
+
+func (l *Lock) remove(ctx context.Context) error {
+	if l.gone {
+		return nil // somebody else's, and said so
+	}
+	k := l.stack
+	key := k.key(lockName)
+	if l.etag != Absent {
+		err := k.store.remove(ctx, key, l.etag)
+		if err == nil || !errors.Is(err, errUnsupported) && !isAccess(err) {
+			return err
+		}
+	}
+	// The store deletes on no condition, so the lock itself must say that it is
+	// this one.
+	found, _, err := k.peek(ctx)
+	if err != nil {
+		return fmt.Errorf("whose it is cannot be read: %w", err)
+	}
+	if found == nil || found.Owner != l.record.Owner || !found.Acquired.Equal(l.record.Acquired) {
+		return errors.New("it is not this run's any more")
+	}
+	return k.store.remove(ctx, key, Absent)
+}

@@ -1,0 +1,177 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/org/cdkd-action/engine/value"
+)
+
+const runsKept = 20
+
+// A RunSummary is a run's entry in the index of runs.
+type RunSummary struct {
+	RunID      string `json:"runId"`
+	Command    string `json:"command"`
+	Engine     string `json:"cdkdVersion"`
+	StartedAt  string `json:"startedAt"`
+	FinishedAt string `json:"finishedAt"`
+	Result     string `json:"result"` // Succeeded, Failed or Unknown
+	Events     int    `json:"eventCount"`
+}
+
+// A runIndex names the latest runs, newest first. The last writer wins.
+type runIndex struct {
+	IndexVersion int          `json:"indexVersion"`
+	StackName    string       `json:"stackName"`
+	Region       string       `json:"region"`
+	Runs         []RunSummary `json:"runs"`
+	LastModified int64        `json:"lastModified"`
+}
+
+// readRunIndex returns an empty index when there is none that can be used.
+func (k *Stack) readRunIndex(ctx context.Context) (*runIndex, error) {
+	body, _, err := k.store.get(ctx, k.key(eventsFolder+eventIndexName))
+	index := &runIndex{}
+	if err != nil && !errors.Is(err, errAbsent) {
+		return nil, err
+	}
+	if err != nil || json.Unmarshal(body, index) != nil || index.IndexVersion != 1 {
+		return &runIndex{}, nil
+	}
+	return index, nil
+}
+
+// enterRun writes the index with one more run and deletes the histories that
+// fall out of it.
+func (k *Stack) enterRun(ctx context.Context, index *runIndex, run RunSummary) error {
+	index.IndexVersion, index.StackName, index.Region = 1, k.Name, k.Region
+	index.LastModified = time.Now().UnixMilli()
+	index.Runs = slices.DeleteFunc(index.Runs, func(r RunSummary) bool { return r.RunID == run.RunID })
+	index.Runs = append([]RunSummary{run}, index.Runs...)
+	full := len(index.Runs) >= runsKept
+	if full {
+		index.Runs = index.Runs[:runsKept]
+	}
+	v, err := value.From(index)
+	if err != nil {
+		return err
+	}
+	body, err := value.MarshalIndent(v)
+	if err != nil {
+		return err
+	}
+	if _, err := k.store.put(ctx, k.key(eventsFolder+eventIndexName), body, typeJSON, always); err != nil {
+		return err
+	}
+	if !full {
+		return nil
+	}
+	ids, err := k.runIDs(ctx)
+	if err != nil {
+		return err
+	}
+	oldest := slices.MinFunc(index.Runs, func(a, b RunSummary) int { return strings.Compare(a.RunID, b.RunID) }).RunID
+	var old []string
+	for _, id := range ids {
+		if id < oldest {
+			old = append(old, k.key(eventsFolder+id+eventsSuffix))
+		}
+	}
+	return k.store.removeAll(ctx, old)
+}
+
+// runIDs lists the runs that have a history, oldest first.
+func (k *Stack) runIDs(ctx context.Context) (ids []string, err error) {
+	folder := k.key(eventsFolder)
+	err = k.store.list(ctx, folder, "", func(key string) bool {
+		if id, ok := strings.CutSuffix(strings.TrimPrefix(key, folder), eventsSuffix); ok {
+			ids = append(ids, id)
+		}
+		return true
+	})
+	return ids, err
+}
+
+// Runs returns the stack's latest runs, newest first. When their index cannot
+// be used, it is put together from the histories.
+func (k *Stack) Runs(ctx context.Context) ([]RunSummary, error) {
+	index, err := k.readRunIndex(ctx)
+	if err == nil && len(index.Runs) > 0 {
+		return index.Runs, nil
+	}
+	ids, listErr := k.runIDs(ctx)
+	if err := errors.Join(err, listErr); err != nil {
+		return nil, fmt.Errorf("list the runs of stack %s in %s: %w", k.Name, k.Region, err)
+	}
+	slices.Reverse(ids)
+	if len(ids) > runsKept {
+		ids = ids[:runsKept]
+	}
+	runs := make([]RunSummary, len(ids))
+	errs := make([]error, len(ids))
+	parallel(len(ids), func(i int) {
+		var events []Event
+		events, errs[i] = k.Events(ctx, ids[i])
+		runs[i] = summary(ids[i], events)
+	})
+	return runs, errors.Join(errs...)
+}
+
+func summary(id string, events []Event) RunSummary {
+	s := RunSummary{RunID: id, Result: Unknown, Events: len(events)}
+	for _, e := range events {
+		switch e.EventType {
+		case RunStarted:
+			s.Command, s.Engine, s.StartedAt = e.Command, e.EngineVersion, e.Timestamp
+		case RunFinished:
+			s.Result, s.FinishedAt = e.Result, e.Timestamp
+		}
+	}
+	return s
+}
+
+// Events returns the history of a run, without lines that cannot be read; none
+// when there is no such run.
+func (k *Stack) Events(ctx context.Context, runID string) ([]Event, error) {
+	body, _, err := k.store.get(ctx, k.key(eventsFolder+runID+eventsSuffix))
+	if errors.Is(err, errAbsent) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read run %s of stack %s in %s: %w", runID, k.Name, k.Region, err)
+	}
+	return parseEvents(body), nil
+}
+
+func parseEvents(body []byte) (events []Event) {
+	for line := range bytes.Lines(body) {
+		var e Event
+		if json.Unmarshal(line, &e) == nil && e.EventType != "" {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// PurgeEvents deletes the histories of all runs and their index.
+func (k *Stack) PurgeEvents(ctx context.Context) error {
+	var keys []string
+	err := k.store.list(ctx, k.key(eventsFolder), "", func(key string) bool {
+		keys = append(keys, key)
+		return true
+	})
+	if err == nil {
+		err = k.store.removeAll(ctx, keys)
+	}
+	if err != nil {
+		return fmt.Errorf("delete the runs of stack %s in %s: %w", k.Name, k.Region, err)
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// saveRetry is how long one save is sent again when it fails in passing.
+const saveRetry = 20 * time.Second
+
+// A Saver writes the record of one stack, one write at a time: while one is
+// under way the next collects everything since. Each write is guarded by the
+// version that the one before it made.
+//
+// A write that meets another's version is refused, and so is every later one:
+// the record is then somebody else's. A write that fails otherwise is reported
+// and the next one is tried with the same version.
+type Saver struct {
+	stack *Stack
+	ctx   context.Context // never cancelled: a save is worth more than the run
+	opt   SaverOptions
+
+	conflict chan struct{}
+
+	mu      sync.Mutex
+	etag    ETag
+	next    []byte // waiting to be written
+	busy    chan struct{}
+	err     error // of the latest write; sticky when a conflict
+	stopped bool
+}
+
+// SaverOptions may be zero.
+type SaverOptions struct {
+	// Warn, when set, takes a save that failed although a later one may do.
+	Warn func(text string)
+	// Saved, when set, is called after every write, one call at a time.
+	Saved func(ETag)
+}
+
+// NewSaver continues from the version that Read returned. ctx gives values
+// only: saves go on when it is cancelled.
+func NewSaver(ctx context.Context, k *Stack, read ETag, opt SaverOptions) *Saver {
+	return &Saver{stack: k, ctx: context.WithoutCancel(ctx), opt: opt, etag: read, conflict: make(chan struct{})}
+}
+
+// Save has the record written as it is now, and does not wait. The record is
+// the caller's again when Save returns.
+func (s *Saver) Save(r *Record) error {
+	stamped := *r
+	stamped.StackName, stamped.Region = s.stack.Name, s.stack.Region
+	stamped.LastModified = time.Now().UnixMilli()
+	body, err := stamped.Marshal()
+	if err != nil {
+		return s.saving(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return s.err
+	}
+	s.next = body
+	if s.busy == nil {
+		s.busy = make(chan struct{})
+		go s.run(s.busy)
+	}
+	return nil
+}
+
+// Flush waits until everything given to Save is written, and returns nil only
+// if it is.
+func (s *Saver) Flush(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		busy, err := s.busy, s.err
+		s.mu.Unlock()
+		if busy == nil {
+			return err
+		}
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return s.saving(context.Cause(ctx))
+		}
+	}
+}
+
+// Conflict closes when a save was refused because another process wrote the
+// record.
+func (s *Saver) Conflict() <-chan struct{} { return s.conflict }
+
+// ETag is the version last written or read.
+func (s *Saver) ETag() ETag {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.etag
+}
+
+// run writes until nothing is waiting.
+func (s *Saver) run(busy chan struct{}) {
+	defer close(busy)
+	for {
+		s.mu.Lock()
+		body, etag := s.next, s.etag
+		s.next = nil
+		if body == nil || s.stopped {
+			s.busy = nil
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+
+		written, err := s.stack.saveRecord(s.ctx, body, etag)
+		if err != nil {
+			err = s.saving(err)
+		}
+		s.mu.Lock()
+		s.err = err
+		if err == nil {
+			s.etag = written
+		}
+		s.stopped = isConflict(err)
+		s.mu.Unlock()
+
+		switch {
+		case err == nil:
+			if etag == Legacy {
+				s.dropLegacy()
+			}
+			if s.opt.Saved != nil {
+				s.opt.Saved(written)
+			}
+		case isConflict(err):
+			close(s.conflict)
+		default:
+			s.warn(err.Error())
+		}
+	}
+}
+
+func (s *Saver) warn(text string) {
+	if s.opt.Warn != nil {
+		s.opt.Warn(text)
+	}
+}
+
+func (s *Saver) saving(err error) error {
+	return fmt.Errorf("save the record of stack %s in %s: %w", s.stack.Name, s.stack.Region, err)
+}
+
+// dropLegacy removes the record's old copy once the new one is written.
+func (s *Saver) dropLegacy() {
+	key := s.stack.legacyKey(recordName)
+	if err := s.stack.store.remove(s.ctx, key, Absent); err != nil {
+		s.warn(fmt.Sprintf("the record was moved, but its old copy is still there: %v", err))
+	}
+}
+
+// saveRecord writes the record and repeats, with the same condition, what
+// fails in passing.
+func (k *Stack) saveRecord(ctx context.Context, body []byte, etag ETag) (ETag, error) {
+	ctx, cancel := context.WithTimeout(ctx, saveRetry)
+	defer cancel()
+	key, cond := k.key(recordName), when(etag)
+	wait := 200 * time.Millisecond
+	for {
+		written, err := k.store.write(ctx, key, body, typeJSON, cond)
+		switch {
+		case err == nil && written != Absent:
+			return written, nil
+		case err == nil:
+			return "", &RequestError{k.store.bucket, key, "write", errors.New("the answer names no version to go on from")}
+		case errors.Is(err, errUnsupported) && cond.absent:
+			cond = always // the lock alone guards a first save here
+			continue
+		case !passing(err):
+			return "", err
+		}
+		if pause(ctx, wait+rand.N(wait/2)) != nil {
+			return "", err
+		}
+		wait = min(2*wait, 2*time.Second)
+	}
+}

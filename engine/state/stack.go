@@ -1,0 +1,283 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// A Stack is the place of one stack's objects in one region. A nested stack
+// has a place of its own, named parent~logicalId.
+type Stack struct {
+	store  *Store
+	Name   string
+	Region string
+}
+
+// Stack returns the place of a stack. It sends no request.
+func (s *Store) Stack(name, region string) *Stack {
+	return &Stack{store: s, Name: name, Region: region}
+}
+
+// Store is the bucket that the stack is recorded in.
+func (k *Stack) Store() *Store { return k.store }
+
+// The names of a stack's objects, below its folder.
+const (
+	recordName   = "state.json"
+	lockName     = "lock.json"
+	journalName  = "rollback-journal.json"
+	ledgerName   = "create-tokens.json"
+	pendingName  = "pending.json"
+	retainedName = "retained.json"
+	eventsFolder = "deployments/"
+)
+
+func (k *Stack) key(name string) string {
+	return k.store.prefix + "/" + k.Name + "/" + k.Region + "/" + name
+}
+
+// legacyKey is where the oldest writers kept the record and the lock.
+func (k *Stack) legacyKey(name string) string {
+	return k.store.prefix + "/" + k.Name + "/" + name
+}
+
+// RecordKey is the record's key, for messages.
+func (k *Stack) RecordKey() string { return k.key(recordName) }
+
+// JournalKey is the journal's key, for messages.
+func (k *Stack) JournalKey() string { return k.key(journalName) }
+
+// A Presence tells which of a stack's objects there are.
+type Presence struct {
+	// Listed is false when the bucket may not be listed. All objects may then
+	// be there, and reading them must tell.
+	Listed bool
+
+	Record, Lock, Journal, Ledger, Pending, Retained, Events bool
+}
+
+// Presence looks which objects there are, in one request.
+func (k *Stack) Presence(ctx context.Context) (Presence, error) {
+	p := Presence{Listed: true}
+	flags := map[string]*bool{
+		recordName: &p.Record, lockName: &p.Lock, journalName: &p.Journal, ledgerName: &p.Ledger,
+		pendingName: &p.Pending, retainedName: &p.Retained, eventsFolder: &p.Events,
+	}
+	folder := k.key("")
+	err := k.store.list(ctx, folder, "/", func(key string) bool {
+		if flag := flags[strings.TrimPrefix(key, folder)]; flag != nil {
+			*flag = true
+		}
+		return true
+	})
+	var denied *AccessError
+	if errors.As(err, &denied) {
+		return Presence{false, true, true, true, true, true, true, true}, nil
+	}
+	if err != nil {
+		return Presence{}, fmt.Errorf("look up stack %s in %s: %w", k.Name, k.Region, err)
+	}
+	return p, nil
+}
+
+// Read returns the record and its version, nil and Absent when there is none.
+// With a *MalformedError comes what ParseRecord gives.
+func (k *Stack) Read(ctx context.Context) (*Record, ETag, error) {
+	key := k.key(recordName)
+	body, etag, err := k.store.get(ctx, key)
+	if errors.Is(err, errAbsent) {
+		return k.readLegacy(ctx)
+	}
+	if err != nil {
+		return nil, Absent, k.reading(err)
+	}
+	r, err := ParseRecord(key, body)
+	if err != nil {
+		err = k.reading(err)
+	}
+	return r, etag, err
+}
+
+func (k *Stack) reading(err error) error {
+	return fmt.Errorf("read the record of stack %s in %s: %w", k.Name, k.Region, err)
+}
+
+// readLegacy reads the record under the key without a region.
+func (k *Stack) readLegacy(ctx context.Context) (*Record, ETag, error) {
+	body, err := k.legacyBody(ctx)
+	if errors.Is(err, errAbsent) {
+		return nil, Absent, nil
+	}
+	if err != nil {
+		return nil, Absent, k.reading(err)
+	}
+	r, err := ParseRecord(k.legacyKey(recordName), body)
+	if err != nil {
+		err = k.reading(err)
+	}
+	return r, Legacy, err
+}
+
+// legacyBody is the record under the key without a region, if it is of this
+// region or does not say.
+func (k *Stack) legacyBody(ctx context.Context) ([]byte, error) {
+	body, _, err := k.store.get(ctx, k.legacyKey(recordName))
+	if err != nil {
+		return nil, err
+	}
+	if o, err := value.ParseObject(body); err == nil {
+		if region := o.String("region"); region != "" && region != k.Region {
+			return nil, errAbsent
+		}
+	}
+	return body, nil
+}
+
+// Confirm tells whether the record still is the version that was read before
+// the lock was held; a *ConflictError says that it is not, and that a plan
+// made from it is out of date.
+func (k *Stack) Confirm(ctx context.Context, read ETag) error {
+	known := read
+	if known == Legacy {
+		known = Absent
+	}
+	key := k.key(recordName)
+	_, _, same, err := k.store.getUnless(ctx, key, known)
+	switch {
+	case same:
+		return nil
+	case errors.Is(err, errAbsent) && known == Absent:
+		return nil
+	case err == nil || errors.Is(err, errAbsent):
+		return fmt.Errorf("confirm the record of stack %s in %s: %w", k.Name, k.Region, &ConflictError{Key: key, ETag: known})
+	}
+	return fmt.Errorf("confirm the record of stack %s in %s: %w", k.Name, k.Region, err)
+}
+
+// Deletable refuses a record of resources that says it is of another region
+// than its key: deleting would reach for the wrong ones.
+func (k *Stack) Deletable(r *Record) error {
+	if r == nil || r.Region == "" || r.Region == k.Region || len(r.Resources) == 0 {
+		return nil
+	}
+	return &MalformedError{
+		Key:      k.key(recordName),
+		Problems: []string{fmt.Sprintf("its region is %s and its key is of %s", r.Region, k.Region)},
+		Hint:     "find out in which region the resources are, and move the record to that region's key",
+	}
+}
+
+// Delete removes the record and what belongs to it: the ledger first, so that
+// a record never outlives what vouches for its creates; then the record, if it
+// is the version read; its older copy; the journal; the pending operations. A
+// failure leaves what comes after it untouched.
+func (k *Stack) Delete(ctx context.Context, read ETag) error {
+	if err := k.delete(ctx, read); err != nil {
+		return fmt.Errorf("delete the record of stack %s in %s: %w", k.Name, k.Region, err)
+	}
+	return nil
+}
+
+func (k *Stack) delete(ctx context.Context, read ETag) error {
+	if err := k.store.remove(ctx, k.key(ledgerName), Absent); err != nil {
+		return err
+	}
+	if read == Legacy {
+		read = Absent
+	}
+	err := k.store.remove(ctx, k.key(recordName), read)
+	if errors.Is(err, errUnsupported) {
+		err = k.store.remove(ctx, k.key(recordName), Absent)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = k.legacyBody(ctx)
+	if err == nil {
+		err = k.store.remove(ctx, k.legacyKey(recordName), Absent)
+	}
+	if err != nil && !errors.Is(err, errAbsent) {
+		return err
+	}
+	if err := k.DeleteJournal(ctx); err != nil {
+		return err
+	}
+	return k.store.remove(ctx, k.key(pendingName), Absent)
+}
+
+// A Ref names a recorded stack.
+type Ref struct {
+	Stack  string
+	Region string // "" when a record of the oldest form does not say
+}
+
+// List returns the stacks that have a record, in the order of their keys.
+func (s *Store) List(ctx context.Context) ([]Ref, error) {
+	var refs []Ref
+	seen := map[Ref]bool{}
+	add := func(r Ref) {
+		if !seen[r] {
+			seen[r] = true
+			refs = append(refs, r)
+		}
+	}
+	var legacy []string
+	root := s.prefix + "/"
+	err := s.list(ctx, root, "", func(key string) bool {
+		rest, ok := strings.CutSuffix(strings.TrimPrefix(key, root), "/"+recordName)
+		if !ok {
+			return true
+		}
+		switch parts := strings.Split(rest, "/"); len(parts) {
+		case 1:
+			legacy = append(legacy, parts[0])
+		case 2:
+			add(Ref{parts[0], parts[1]})
+		}
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the recorded stacks: %w", err)
+	}
+	for i, region := range s.legacyRegions(ctx, legacy) {
+		add(Ref{legacy[i], region})
+	}
+	return refs, nil
+}
+
+// legacyRegions reads where stacks recorded without a region are; "" for what
+// cannot be read.
+func (s *Store) legacyRegions(ctx context.Context, stacks []string) []string {
+	regions := make([]string, len(stacks))
+	parallel(len(stacks), func(i int) {
+		body, _, err := s.get(ctx, s.Stack(stacks[i], "").legacyKey(recordName))
+		if err != nil {
+			return
+		}
+		if o, err := value.ParseObject(body); err == nil {
+			regions[i] = o.String("region")
+		}
+	})
+	return regions
+}
+
+// parallel calls f for 0 to n-1, a few at a time, and returns when all are
+// done.
+func parallel(n int, f func(int)) {
+	const most = 16
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, most)
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	wg.Wait()
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/org/cdkd-action/engine/schema"
+	"github.com/org/cdkd-action/engine/value"
 )
 
 // covers implements Input.
@@ -17,21 +18,22 @@ func (m *mapping) covers(property string, shape *schema.Property) (takes bool, m
 		return true, nil
 	}
 	if m.rename[property] == "." {
-		return true, m.missing(m.typ, property, shape, 0)
+		return true, m.missing(m.typ, property, shape, nil)
 	}
 	f := m.member(m.typ, property, property)
 	if f == nil {
 		return false, nil
 	}
-	return true, m.missing(typeAt(m.typ, f), property, shape, 0)
+	return true, m.missing(typeAt(m.typ, f), property, shape, nil)
 }
 
 // missing lists the paths at and below path that the SDK type has no place
 // for, as far as the schema knows them.
-func (m *mapping) missing(t reflect.Type, path string, shape *schema.Property, depth int) []string {
-	if _, ok := m.custom[path]; ok || m.done[path] || m.asJSON[path] || shape == nil || depth > 16 {
-		return nil
+func (m *mapping) missing(t reflect.Type, path string, shape *schema.Property, above []*schema.Property) []string {
+	if _, ok := m.custom[path]; ok || m.done[path] || m.asJSON[path] || shape == nil || slices.Contains(above, shape) {
+		return nil // a recursive shape says nothing new
 	}
+	above = append(slices.Clip(above), shape)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -42,14 +44,14 @@ func (m *mapping) missing(t reflect.Type, path string, shape *schema.Property, d
 		if t == bytesType {
 			return []string{path}
 		}
-		return m.missing(t.Elem(), path, shape.Items, depth+1)
+		return m.missing(t.Elem(), path, shape.Items, above)
 	case reflect.Map:
 		if len(shape.Properties) == 0 {
-			return m.missing(t.Elem(), path, shape.Values, depth+1)
+			return m.missing(t.Elem(), path, shape.Values, above)
 		}
 	case reflect.Struct:
 		if items, _ := quantified(t); items != nil && shape.Items != nil {
-			return m.missing(typeAt(t, items), path, shape, depth+1)
+			return m.missing(typeAt(t, items), path, shape, above)
 		}
 		var missing []string
 		for name, sub := range shape.Properties {
@@ -58,11 +60,11 @@ func (m *mapping) missing(t reflect.Type, path string, shape *schema.Property, d
 				continue
 			}
 			if m.rename[p] == "." {
-				missing = append(missing, m.missing(t, p, sub, depth+1)...)
+				missing = append(missing, m.missing(t, p, sub, above)...)
 			} else if f := m.member(t, p, name); f == nil || m.skip[p] {
 				missing = append(missing, p)
 			} else {
-				missing = append(missing, m.missing(typeAt(t, f), p, sub, depth+1)...)
+				missing = append(missing, m.missing(typeAt(t, f), p, sub, above)...)
 			}
 		}
 		slices.Sort(missing)
@@ -91,8 +93,12 @@ type Coverage struct {
 // Coverage compares the description with the type's schema. It makes no calls.
 func (r Resource) Coverage(t *schema.Type) Coverage {
 	var c Coverage
+	var readOnly []string
+	for _, p := range t.ReadOnly {
+		readOnly = append(readOnly, strings.ReplaceAll(strings.ReplaceAll(p, "/*", ""), "/", "."))
+	}
 	for name, shape := range t.Properties {
-		if slices.Contains(t.ReadOnly, name) {
+		if !t.Settable(name) {
 			continue
 		}
 		missing, ok := r.missing(name, shape)
@@ -102,7 +108,7 @@ func (r Resource) Coverage(t *schema.Type) Coverage {
 			missing = []string{name}
 		}
 		for _, path := range missing {
-			if !slices.Contains(r.Handled, path) && !slices.Contains(t.ReadOnly, strings.ReplaceAll(path, ".", "/")) {
+			if !slices.Contains(r.Handled, path) && !slices.Contains(readOnly, path) {
 				c.Unhandled = append(c.Unhandled, path)
 			}
 		}
@@ -139,4 +145,60 @@ func (r Resource) missing(property string, shape *schema.Property) (paths []stri
 		}
 	}
 	return paths, ok
+}
+
+// used lists which of the unhandled paths a resource's properties use. Values
+// may still hold intrinsic functions.
+func used(unhandled []string, props *value.Object) []string {
+	var found []string
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		if absent(v) {
+			return
+		}
+		if slices.Contains(unhandled, path) {
+			if !slices.Contains(found, path) {
+				found = append(found, path)
+			}
+			return
+		}
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				walk(path, e)
+			}
+		case *value.Object:
+			if name, arg, ok := v.Sole(); ok && (name == "Ref" || strings.HasPrefix(name, "Fn::")) {
+				if branches, _ := arg.([]any); name == "Fn::If" && len(branches) == 3 {
+					walk(path, branches[1])
+					walk(path, branches[2])
+				}
+				return
+			}
+			for name, member := range v.All() {
+				walk(join(path, name), member)
+			}
+		}
+	}
+	for name, v := range props.All() {
+		walk(name, v)
+	}
+	slices.Sort(found)
+	return found
+}
+
+// absent tells whether a value takes its property away.
+func absent(v any) bool {
+	if v == nil {
+		return true
+	}
+	o, _ := v.(*value.Object)
+	name, arg, ok := o.Sole()
+	if !ok {
+		return false
+	}
+	if branches, _ := arg.([]any); name == "Fn::If" && len(branches) == 3 {
+		return absent(branches[1]) && absent(branches[2])
+	}
+	return name == "Ref" && arg == "AWS::NoValue"
 }

@@ -59,8 +59,8 @@ type Request struct {
 	Attributes *value.Object
 
 	// Name is the physical name to create under: declared or generated, "" for
-	// types that have none.
-	Name string
+	// types that have none. NameProperty is the property that it belongs to.
+	Name, NameProperty string
 	// Token makes a create that takes a client token safe to repeat.
 	Token string
 	// OwnerTag, when set, is the value of the tag OwnerTagKey that a create adds,

@@ -30,6 +30,9 @@ type Resource struct {
 	// handle by code that no binding shows.
 	Handled []string
 
+	// Exclusive are groups of properties of which a resource may have one.
+	Exclusive [][]string
+
 	Satellites []Satellite
 	Tags       Tags
 

@@ -26,6 +26,7 @@ func Resources() []provider.Resource {
 	return slices.Concat(
 		sqsResources(),
 		snsResources(),
+		iamResources(),
 	)
 }
 

@@ -385,22 +385,23 @@ func topicPolicy() provider.Resource {
 		return strings.Split(r.PhysicalID, ",")
 	}
 	return provider.Resource{
-		Type:    "AWS::SNS::TopicPolicy",
-		Handled: []string{"Topics", "PolicyDocument"},
+		Type: "AWS::SNS::TopicPolicy",
+		Satellites: []provider.Satellite{{
+			Properties: []string{"Topics", "PolicyDocument"},
+			Put: func(ctx context.Context, r *provider.Request) error {
+				t, p := texts(r.Properties, "Topics"), document(r.Properties, "PolicyDocument")
+				if err := set(ctx, r, t, func(string) string { return p }); err != nil {
+					return err
+				}
+				return reset(ctx, r, less(texts(r.Previous, "Topics"), t))
+			},
+		}},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			t := texts(r.Properties, "Topics")
 			if len(t) == 0 {
 				return provider.Created{}, errEmpty("Topics")
 			}
-			p := document(r.Properties, "PolicyDocument")
-			return provider.Created{PhysicalID: strings.Join(t, ",")}, set(ctx, r, t, func(string) string { return p })
-		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			t, p := texts(r.Properties, "Topics"), document(r.Properties, "PolicyDocument")
-			if err := set(ctx, r, t, func(string) string { return p }); err != nil {
-				return provider.Updated{}, err
-			}
-			return provider.Updated{}, reset(ctx, r, less(texts(r.Previous, "Topics"), t))
+			return provider.Created{PhysicalID: strings.Join(t, ",")}, nil
 		},
 		Delete: func(ctx context.Context, r *provider.Request) error { return reset(ctx, r, topics(r)) },
 		Gone:   snsGone,

@@ -207,21 +207,23 @@ func queuePolicy() provider.Resource {
 		})
 	}
 	return provider.Resource{
-		Type:    "AWS::SQS::QueuePolicy",
-		Handled: []string{"Queues", "PolicyDocument"},
+		Type: "AWS::SQS::QueuePolicy",
+		Satellites: []provider.Satellite{{
+			Properties: []string{"Queues", "PolicyDocument"},
+			Put: func(ctx context.Context, r *provider.Request) error {
+				urls := texts(r.Properties, "Queues")
+				if err := set(ctx, r, urls, document(r.Properties, "PolicyDocument")); err != nil {
+					return err
+				}
+				return clear(ctx, r, less(texts(r.Previous, "Queues"), urls))
+			},
+		}},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			urls := texts(r.Properties, "Queues")
 			if len(urls) == 0 {
 				return provider.Created{}, errEmpty("Queues")
 			}
-			return provider.Created{PhysicalID: urls[0]}, set(ctx, r, urls, document(r.Properties, "PolicyDocument"))
-		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			urls := texts(r.Properties, "Queues")
-			if err := set(ctx, r, urls, document(r.Properties, "PolicyDocument")); err != nil {
-				return provider.Updated{}, err
-			}
-			return provider.Updated{}, clear(ctx, r, less(texts(r.Previous, "Queues"), urls))
+			return provider.Created{PhysicalID: urls[0]}, nil
 		},
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			urls := texts(r.Properties, "Queues")

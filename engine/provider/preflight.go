@@ -1,0 +1,111 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// An Unroutable is a resource that no layer can provision.
+type Unroutable struct {
+	LogicalID, Type string
+	Properties      []string // that the SDK provider does not handle; nil: it has none
+	Reason          string
+}
+
+func (e *Unroutable) Error() string {
+	if len(e.Properties) == 0 {
+		return fmt.Sprintf("%s: type %s is not supported: %s", e.LogicalID, e.Type, e.Reason)
+	}
+	return fmt.Sprintf("%s (%s): %s not supported, and Cloud Control is no way out: %s",
+		e.LogicalID, e.Type, strings.Join(e.Properties, ", "), e.Reason)
+}
+
+// A PreflightError lists everything that stands in the way of a deploy. It
+// comes before anything is touched.
+type PreflightError struct{ Faults []error }
+
+func (e *PreflightError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d resources cannot be provisioned; nothing was changed:", len(e.Faults))
+	if len(e.Faults) == 1 {
+		b.Reset()
+		b.WriteString("a resource cannot be provisioned; nothing was changed:")
+	}
+	for _, f := range e.Faults {
+		b.WriteString("\n  " + f.Error())
+	}
+	if slices.ContainsFunc(e.Faults, func(f error) bool { _, ok := errors.AsType[*Unroutable](f); return ok }) {
+		b.WriteString("\nallow-unsupported-types tries a type with Cloud Control all the same; allow-unsupported-properties leaves properties out")
+	}
+	return b.String()
+}
+
+func (e *PreflightError) Unwrap() []error { return e.Faults }
+
+// An ExclusiveError is a resource with properties that exclude each other.
+type ExclusiveError struct {
+	LogicalID, Type string
+	Properties      []string
+}
+
+func (e *ExclusiveError) Error() string {
+	return fmt.Sprintf("%s (%s) may have only one of %s", e.LogicalID, e.Type, strings.Join(e.Properties, ", "))
+}
+
+// Preflight routes all resources, in order, and reports all faults at once as
+// a *PreflightError.
+func (r *Router) Preflight(wants []Want) ([]Decision, error) {
+	var faults []error
+	decisions := make([]Decision, len(wants))
+	for i, w := range wants {
+		var err error
+		if decisions[i], err = r.Route(w); err != nil {
+			faults = append(faults, err)
+		}
+		if driver := r.types[w.Type]; driver != nil {
+			faults = append(faults, exclusive(w, driver.res.Exclusive)...)
+		}
+	}
+	if faults != nil {
+		return nil, &PreflightError{faults}
+	}
+	return decisions, nil
+}
+
+func exclusive(w Want, groups [][]string) (faults []error) {
+	for _, g := range groups {
+		used := slices.DeleteFunc(slices.Clone(g), func(p string) bool { return absent(w.Properties.Value(p)) })
+		if len(used) > 1 {
+			faults = append(faults, &ExclusiveError{w.LogicalID, w.Type, used})
+		}
+	}
+	return faults
+}
+
+// returning updates, by the SDK, a resource that Cloud Control made. It goes
+// by what is in AWS instead of by the record, which describes what the other
+// layer was told.
+type returning struct {
+	*Driver
+	cloud Provider
+}
+
+func (p *returning) Update(ctx context.Context, r *Request) (Updated, error) {
+	live, err := p.cloud.Read(ctx, r)
+	if err != nil {
+		return Updated{}, fmt.Errorf("read %s (%s) before it returns to the SDK: %w", r.LogicalID, r.Type, err)
+	}
+	c := *r
+	c.Previous = value.NewObject()
+	for name, v := range live.All() { // but not what AWS added by itself
+		if r.Properties.Has(name) || r.Previous.Has(name) {
+			c.Previous.Set(name, v)
+		}
+	}
+	return p.Driver.Update(ctx, &c)
+}

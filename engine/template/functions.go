@@ -1,0 +1,452 @@
+package template
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func (e *evaluation) join(arg any, at *place) (any, error) {
+	list, err := args(arg, 2, 2)
+	if err != nil {
+		return nil, err
+	}
+	delimiter, err := e.value(list[0], at.item(0))
+	if err != nil {
+		return nil, err
+	}
+	if delimiter, err = text(delimiter); err != nil {
+		return nil, at.item(0).wrap(err)
+	}
+	elements, err := e.elements(list[1], at.item(1))
+	if err != nil {
+		return nil, err
+	}
+	var parts []any
+	for i, element := range elements {
+		part, err := text(element)
+		if err != nil {
+			return nil, at.item(1).item(i).wrap(err)
+		}
+		if i > 0 {
+			parts = append(parts, delimiter)
+		}
+		parts = append(parts, part)
+	}
+	return e.concat(parts)
+}
+
+// elements evaluates what has to be a list.
+func (e *evaluation) elements(v any, at *place) ([]any, error) {
+	v, err := e.value(v, at)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, at.errorf("want a list, got %s", kind(v))
+	}
+	return list, nil
+}
+
+func (e *evaluation) sub(arg any, at *place) (any, error) {
+	format, ok := arg.(string)
+	variables := &value.Object{}
+	if !ok {
+		list, err := args(arg, 2, 2)
+		if err != nil {
+			return nil, err
+		}
+		if format, ok = list[0].(string); !ok {
+			return nil, fmt.Errorf("want a text, got %s", value.Kind(list[0]))
+		}
+		given, ok := list[1].(*value.Object)
+		if !ok {
+			return nil, at.item(1).errorf("want an object of variables, got %s", value.Kind(list[1]))
+		}
+		for name, v := range given.All() { // not members: NoValue must not turn into a reference
+			if v, err = e.value(v, at.item(1).at(name)); err != nil {
+				return nil, err
+			}
+			variables.Set(name, v)
+		}
+	}
+	var parts []any
+	end := 0
+	for _, p := range placeholders(format) {
+		parts = append(parts, format[end:p.start])
+		end = p.end
+		if p.literal {
+			parts = append(parts, "${"+p.name+"}")
+			continue
+		}
+		v, given := variables.Get(p.name)
+		if !given {
+			var err error
+			if id, attribute, dotted := strings.Cut(p.name, "."); dotted {
+				v, err = e.attribute(id, attribute)
+			} else {
+				v, err = e.ref(p.name)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("${%s}: %w", p.name, err)
+			}
+		}
+		part, err := text(v)
+		if err != nil {
+			return nil, fmt.Errorf("${%s}: %w", p.name, err)
+		}
+		parts = append(parts, part)
+	}
+	return e.concat(append(parts, format[end:]))
+}
+
+func (e *evaluation) choose(arg any, at *place) (any, error) {
+	list, err := args(arg, 2, 2)
+	if err != nil {
+		return nil, err
+	}
+	index, err := e.integer(list[0], at.item(0))
+	if err != nil {
+		return nil, err
+	}
+	// Elements that turn out to be NoValue keep their place.
+	from, ok := list[1].([]any)
+	if !ok {
+		if from, err = e.elements(list[1], at.item(1)); err != nil {
+			return nil, err
+		}
+	}
+	if index < 0 || index >= len(from) {
+		return nil, fmt.Errorf("there is no element %d in a list of %d", index, len(from))
+	}
+	v := from[index]
+	if ok {
+		if v, err = e.value(v, at.item(1).item(index)); err != nil {
+			return nil, err
+		}
+	}
+	if v == nil || v == (noValue{}) {
+		return nil, fmt.Errorf("element %d is %s", index, kind(v))
+	}
+	return v, nil
+}
+
+func (e *evaluation) integer(v any, at *place) (int, error) {
+	v, err := e.value(v, at)
+	if err != nil {
+		return 0, err
+	}
+	s, _, err := plain(v)
+	if err != nil {
+		return 0, at.wrap(err)
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, at.errorf("want a whole number, got %s", kind(v))
+	}
+	return n, nil
+}
+
+func (e *evaluation) split(arg any, at *place) (any, error) {
+	list, err := args(arg, 2, 2)
+	if err != nil {
+		return nil, err
+	}
+	delimiter, err := e.value(list[0], at.item(0))
+	if err != nil {
+		return nil, err
+	}
+	by, _, err := plain(delimiter)
+	if err != nil {
+		return nil, at.item(0).wrap(err)
+	}
+	if by == "" {
+		return nil, at.item(0).errorf("the delimiter is empty")
+	}
+	v, err := e.value(list[1], at.item(1))
+	if err != nil {
+		return nil, err
+	}
+	if _, isList := v.([]any); isList {
+		return nil, at.item(1).errorf("this is a list already; it needs no Fn::Split")
+	}
+	switch v.(type) {
+	case string, marked, number:
+	default:
+		return nil, at.item(1).errorf("want a text, got %s", kind(v))
+	}
+	s, mark, err := plain(v)
+	if err != nil {
+		return nil, at.item(1).wrap(err)
+	}
+	var out []any
+	for part := range strings.SplitSeq(s, by) {
+		out = append(out, e.s.derive(part, mark))
+	}
+	return out, nil
+}
+
+func (e *evaluation) base64(arg any, at *place) (any, error) {
+	v, err := e.value(arg, at)
+	if err != nil {
+		return nil, err
+	}
+	switch v.(type) {
+	case string, marked, number:
+	default:
+		return nil, fmt.Errorf("want a text, got %s", kind(v))
+	}
+	s, mark, err := plain(v)
+	if err != nil {
+		return nil, err
+	}
+	return e.s.derive(base64.StdEncoding.EncodeToString([]byte(s)), mark), nil
+}
+
+func (e *evaluation) findInMap(arg any, at *place) (any, error) {
+	list, err := args(arg, 3, 4)
+	if err != nil {
+		return nil, err
+	}
+	var key [3]string
+	for i := range key {
+		v, err := e.value(list[i], at.item(i))
+		if err != nil {
+			return nil, err
+		}
+		if key[i], _, err = plain(v); err != nil {
+			return nil, at.item(i).wrap(err)
+		}
+	}
+	v, err := e.s.t.lookUp(key)
+	if err == nil {
+		return v, nil
+	}
+	if len(list) == 3 {
+		return nil, err
+	}
+	if !e.s.t.extended() {
+		return nil, fmt.Errorf("a DefaultValue needs \"Transform\": %q in the template", LanguageExtensions)
+	}
+	o, _ := list[3].(*value.Object)
+	name, fallback, ok := o.Sole()
+	if !ok || name != "DefaultValue" {
+		return nil, at.item(3).errorf("want an object with a DefaultValue")
+	}
+	return e.value(fallback, at.item(3).at(name))
+}
+
+func (t *Template) lookUp(key [3]string) (any, error) {
+	mapping, ok := t.Mappings.Get(key[0])
+	if !ok {
+		return nil, fmt.Errorf("there is no mapping %q", key[0])
+	}
+	first, _ := mapping.(*value.Object)
+	second, ok := first.Get(key[1])
+	if !ok {
+		return nil, fmt.Errorf("mapping %s has no key %q", key[0], key[1])
+	}
+	members, _ := second.(*value.Object)
+	v, ok := members.Get(key[2])
+	if !ok {
+		return nil, fmt.Errorf("mapping %s has no key %q in %q", key[0], key[2], key[1])
+	}
+	return v, nil
+}
+
+func (e *evaluation) length(arg any, at *place) (any, error) {
+	list, err := e.elements(arg, at)
+	if err != nil {
+		return nil, err
+	}
+	return value.Int(len(list)), nil
+}
+
+func (e *evaluation) toJSON(arg any, at *place) (any, error) {
+	v, err := e.value(arg, at)
+	if err != nil {
+		return nil, err
+	}
+	switch v.(type) {
+	case []any, *value.Object:
+	default:
+		return nil, fmt.Errorf("want a list or an object, got %s", kind(v))
+	}
+	if hides(v) {
+		return nil, fmt.Errorf("a secret in it: %w", ErrUnknown)
+	}
+	r := resolve(v)
+	clear, err := value.Marshal(r.Clear)
+	if err != nil {
+		return nil, err
+	}
+	if !special(v) {
+		return string(clear), nil
+	}
+	stored, err := value.Marshal(r.Stored)
+	if err != nil {
+		return nil, err
+	}
+	if string(stored) == string(clear) {
+		return string(clear), nil
+	}
+	return marked{clear: string(clear), stored: string(stored), noEcho: len(r.Masked) > 0}, nil
+}
+
+// hides tells whether v holds a secret that a preview did not ask for.
+func hides(v any) bool {
+	switch v := v.(type) {
+	case marked:
+		return v.hidden
+	case []any:
+		for _, member := range v {
+			if hides(member) {
+				return true
+			}
+		}
+	case *value.Object:
+		for _, member := range v.All() {
+			if hides(member) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// branch chooses the branch of an Fn::If, unevaluated.
+func (e *evaluation) branch(arg any, at *place) (any, *place, error) {
+	list, err := args(arg, 3, 3)
+	if err != nil {
+		return nil, at, at.wrap(err)
+	}
+	name, ok := list[0].(string)
+	if !ok {
+		return nil, at, at.errorf("want the name of a condition, got %s", value.Kind(list[0]))
+	}
+	yes, err := e.condition(name)
+	if err != nil {
+		return nil, at, at.wrap(err)
+	}
+	if yes {
+		return list[1], at.item(1), nil
+	}
+	return list[2], at.item(2), nil
+}
+
+// logic evaluates the functions that conditions are made of.
+func (e *evaluation) logic(name string, arg any, at *place) (any, error) {
+	if name == "Fn::Equals" {
+		list, err := args(arg, 2, 2)
+		if err != nil {
+			return nil, err
+		}
+		var side [2]any
+		for i := range side {
+			if side[i], err = e.value(list[i], at.item(i)); err != nil {
+				return nil, err
+			}
+			if side[i] == (noValue{}) {
+				return nil, at.item(i).errorf("AWS::NoValue cannot be compared")
+			}
+			if hides(side[i]) {
+				return nil, at.item(i).errorf("a secret cannot be compared: %w", ErrUnknown)
+			}
+		}
+		return equal(side[0], side[1]), nil
+	}
+	min, max := 2, 10
+	if name == "Fn::Not" {
+		min, max = 1, 1
+	}
+	list, err := args(arg, min, max)
+	if err != nil {
+		return nil, err
+	}
+	all, some := true, false
+	var faults []error
+	for i, operand := range list {
+		yes, err := e.boolean(operand, at.item(i))
+		if err != nil {
+			faults = append(faults, err)
+		}
+		all, some = all && yes, some || yes
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, faults[0]
+	}
+	switch name {
+	case "Fn::And":
+		return all, nil
+	case "Fn::Or":
+		return some, nil
+	}
+	return !some, nil
+}
+
+// boolean evaluates an operand: a condition by name, or a function.
+func (e *evaluation) boolean(v any, at *place) (bool, error) {
+	if o, ok := v.(*value.Object); ok {
+		if member, name, ok := o.Sole(); ok && member == "Condition" {
+			condition, ok := name.(string)
+			if !ok {
+				return false, at.errorf("want the name of a condition, got %s", value.Kind(name))
+			}
+			yes, err := e.condition(condition)
+			return yes, at.wrap(err)
+		}
+	}
+	v, err := e.value(v, at)
+	if err != nil {
+		return false, err
+	}
+	switch v := v.(type) {
+	case bool:
+		return v, nil
+	case string:
+		if yes, err := strconv.ParseBool(strings.ToLower(v)); err == nil && len(v) > 1 {
+			return yes, nil
+		}
+	}
+	return false, at.errorf("want a condition, got %s", kind(v))
+}
+
+// equal compares scalars as text, and the scalars in lists and objects too.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !equal(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case *value.Object:
+		b, ok := b.(*value.Object)
+		if !ok || a.Len() != b.Len() {
+			return false
+		}
+		for name, member := range a.All() {
+			other, ok := b.Get(name)
+			if !ok || !equal(member, other) {
+				return false
+			}
+		}
+		return true
+	}
+	s, _, errA := plain(a)
+	t, _, errB := plain(b)
+	if errA != nil || errB != nil {
+		return a == nil && b == nil
+	}
+	return s == t
+}

@@ -1,0 +1,324 @@
+package template
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/org/cdkd-action/engine/secret"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// A Scope is a template in an environment, with its parameters, conditions and
+// loops settled. Its methods may be called at once.
+type Scope struct {
+	t       *Template // with loops unrolled
+	env     Environment
+	world   World
+	secrets *secret.Set
+	warn    func(error) // not nil: tolerant
+
+	parameters map[string]*parameter
+	conditions map[string]decision
+	resources  map[string]*Resource // those that conditions keep
+	kept       []*Resource
+	outputs    []*Output
+
+	tokens sync.Map // dynamic references by region and text
+}
+
+// An Option changes how a template is bound.
+type Option func(*binding)
+
+type binding struct {
+	secrets *secret.Set
+	warn    func(error)
+	unknown []string
+	noEcho  []string
+}
+
+// Secrets has everything secret that is met put into set.
+func Secrets(set *secret.Set) Option { return func(b *binding) { b.secrets = set } }
+
+// Tolerant takes a condition that cannot be evaluated as false, and tells warn,
+// as a diff may. A deployment must not: it would delete what the condition
+// guards.
+func Tolerant(warn func(error)) Option { return func(b *binding) { b.warn = warn } }
+
+// Unknown names parameters whose value exists only after a deployment.
+func Unknown(parameters ...string) Option {
+	return func(b *binding) { b.unknown = append(b.unknown, parameters...) }
+}
+
+// Hidden names parameters to be treated as NoEcho whatever they declare,
+// because the value given comes from one that is.
+func Hidden(parameters ...string) Option {
+	return func(b *binding) { b.noEcho = append(b.noEcho, parameters...) }
+}
+
+// A MacroError says that only CloudFormation can expand the template.
+type MacroError struct {
+	Template string
+	Macros   []string
+}
+
+func (e *MacroError) Error() string {
+	return fmt.Sprintf("template %s uses %s, which only CloudFormation can expand", e.Template, strings.Join(e.Macros, ", "))
+}
+
+// Bind puts the template into an environment. params are the values supplied
+// for its parameters, as text. Everything that is wrong is reported together.
+func (t *Template) Bind(ctx context.Context, env Environment, params map[string]string, w World, options ...Option) (*Scope, error) {
+	b := binding{secrets: &secret.Set{}}
+	for _, option := range options {
+		option(&b)
+	}
+	if macros := t.Macros(); len(macros) > 0 {
+		return nil, &MacroError{Template: t.Name, Macros: macros}
+	}
+	s := &Scope{t: t, env: env, world: w, secrets: b.secrets, warn: b.warn}
+	faults := &Faults{Template: t.Name}
+	if s.bind(ctx, params, b, faults); len(faults.List) > 0 {
+		return nil, faults
+	}
+	if t.loops {
+		body, err := s.unroll(ctx)
+		if err != nil {
+			faults.addError("", err)
+			return nil, faults
+		}
+		if s.t = build(t.Name, body, faults); len(faults.List) > 0 {
+			return nil, faults
+		}
+	}
+	s.conditions = map[string]decision{}
+	e := &evaluation{context: ctx, s: s, early: true}
+	if s.decide(e, faults); len(faults.List) > 0 {
+		return nil, faults
+	}
+	s.keep(e, faults)
+	s.checkNames(faults)
+	return s, faults.err()
+}
+
+// keep filters resources and outputs by their conditions.
+func (s *Scope) keep(e *evaluation, faults *Faults) {
+	s.resources = map[string]*Resource{}
+	for _, r := range s.t.Resources {
+		if r.Type == MetadataType || r.Condition != "" && !s.conditions[r.Condition].value {
+			continue
+		}
+		if r.deletionPolicy != nil || r.updateReplacePolicy != nil {
+			r = s.withPolicies(e, r, faults)
+		}
+		s.resources[r.LogicalID] = r
+		s.kept = append(s.kept, r)
+	}
+	for _, o := range s.t.Outputs {
+		if o.Condition == "" || s.conditions[o.Condition].value {
+			s.outputs = append(s.outputs, o)
+		}
+	}
+}
+
+func (s *Scope) withPolicies(e *evaluation, r *Resource, faults *Faults) *Resource {
+	c := *r
+	for _, p := range []struct {
+		name    string
+		written any
+		text    *string
+		allowed []string
+	}{
+		{"DeletionPolicy", r.deletionPolicy, &c.DeletionPolicy, []string{"Delete", "Retain", "RetainExceptOnCreate", "Snapshot"}},
+		{"UpdateReplacePolicy", r.updateReplacePolicy, &c.UpdateReplacePolicy, []string{"Delete", "Retain", "Snapshot"}},
+	} {
+		if p.written == nil {
+			continue
+		}
+		at := resourcePlace(r.LogicalID).at(p.name)
+		v, err := e.value(p.written, at)
+		if err != nil {
+			faults.addError(at.String(), err)
+			continue
+		}
+		if v == (noValue{}) {
+			continue
+		}
+		*p.text, _, err = plain(v)
+		if err != nil || !slices.Contains(p.allowed, *p.text) {
+			faults.add(at.String(), "want one of %s, got %s", strings.Join(p.allowed, ", "), kind(v))
+		}
+	}
+	return &c
+}
+
+func resourcePlace(id string) *place { return (&place{name: "Resources"}).at(id) }
+
+// checkNames finds, before anything runs, references that cannot be answered.
+func (s *Scope) checkNames(faults *Faults) {
+	taken := func(condition string) (yes, no bool) {
+		d := s.conditions[condition]
+		return d.value, !d.value
+	}
+	check := func(self string, v any, at *place) {
+		names(v, at, taken, func(n name) {
+			declared := s.t.resources[n.id]
+			switch {
+			case declared == nil && n.byGetAtt:
+				faults.add(n.at.String(), "there is no resource %q", n.id)
+			case declared == nil:
+				if _, err := s.pseudo(n.id); err != nil && s.parameters[n.id] == nil {
+					faults.add(n.at.String(), "there is no resource, parameter or pseudo parameter %q", n.id)
+				}
+			case n.id == self:
+				faults.add(n.at.String(), "the resource refers to itself")
+			case s.resources[n.id] != nil:
+			case declared.Type == MetadataType:
+				faults.add(n.at.String(), "%s is CDK's usage marker, which is never made", n.id)
+			default:
+				faults.add(n.at.String(), "refers to %s, which its condition %s leaves out", n.id, declared.Condition)
+			}
+		})
+	}
+	for _, r := range s.kept {
+		at := resourcePlace(r.LogicalID)
+		check(r.LogicalID, r.Properties, at.at("Properties"))
+		check(r.LogicalID, r.CreationPolicy, at.at("CreationPolicy"))
+		check(r.LogicalID, r.UpdatePolicy, at.at("UpdatePolicy"))
+	}
+	for _, o := range s.outputs {
+		at := (&place{name: "Outputs"}).at(o.Name)
+		check("", o.Value, at.at("Value"))
+		check("", o.ExportName, at.at("Export").at("Name"))
+	}
+}
+
+// Template returns the template with its loops unrolled.
+func (s *Scope) Template() *Template { return s.t }
+
+// Environment returns where the template is evaluated.
+func (s *Scope) Environment() Environment { return s.env }
+
+// Secrets returns what the scope puts secrets into.
+func (s *Scope) Secrets() *secret.Set { return s.secrets }
+
+// Resources returns those that conditions keep, in template order, without
+// CDK's usage marker.
+func (s *Scope) Resources() []*Resource { return slices.Clone(s.kept) }
+
+// Resource returns one of Resources, nil when it is not among them.
+func (s *Scope) Resource(logicalID string) *Resource { return s.resources[logicalID] }
+
+// Outputs returns those that conditions keep, in template order.
+func (s *Scope) Outputs() []*Output { return slices.Clone(s.outputs) }
+
+// Resolve evaluates any value of the template strictly.
+func (s *Scope) Resolve(ctx context.Context, v any) (any, error) {
+	r, err := s.evaluate(ctx, v, nil)
+	return r.Clear, err
+}
+
+func (s *Scope) evaluate(ctx context.Context, v any, at *place) (Resolved, error) {
+	e := &evaluation{context: ctx, s: s}
+	v, err := e.value(v, at)
+	if err != nil {
+		return Resolved{}, err
+	}
+	return resolve(v), nil
+}
+
+// Properties evaluates a resource's properties strictly, as AWS must get them.
+func (s *Scope) Properties(ctx context.Context, logicalID string) (*value.Object, error) {
+	r, err := s.ResolvedProperties(ctx, logicalID)
+	if err != nil {
+		return nil, err
+	}
+	return r.Clear.(*value.Object), nil
+}
+
+// ResolvedProperties is Properties in both forms, which are *value.Object.
+func (s *Scope) ResolvedProperties(ctx context.Context, logicalID string) (Resolved, error) {
+	r, err := s.declared(logicalID)
+	if err != nil {
+		return Resolved{}, err
+	}
+	e := &evaluation{context: ctx, s: s}
+	v, err := e.value(r.properties(), resourcePlace(logicalID).at("Properties"))
+	if err != nil {
+		return Resolved{}, err
+	}
+	if v, err = asProperties(v, logicalID); err != nil {
+		return Resolved{}, err
+	}
+	return resolve(v), nil
+}
+
+// Preview evaluates a resource's properties as far as they can be told before
+// it is made, in the form that is stored. A function that needs what is not
+// there yet stays as written, and the property it is in is named in unresolved.
+func (s *Scope) Preview(ctx context.Context, logicalID string) (props *value.Object, unresolved []string, err error) {
+	r, err := s.declared(logicalID)
+	if err != nil {
+		return nil, nil, err
+	}
+	e := &evaluation{context: ctx, s: s, preview: true}
+	at := resourcePlace(logicalID).at("Properties")
+	properties := r.properties()
+	if _, _, ok := function(properties); ok { // the whole is one Fn::If, say
+		v, complete, err := e.known(properties, at)
+		if err != nil {
+			return nil, nil, err
+		}
+		if v, err = asProperties(v, logicalID); err != nil {
+			return nil, nil, err
+		}
+		props = resolve(v).Stored.(*value.Object)
+		if !complete {
+			unresolved = props.Keys()
+		}
+		return props, unresolved, nil
+	}
+	props = &value.Object{}
+	for name, v := range properties.All() {
+		v, complete, err := e.known(v, at.at(name))
+		if err != nil {
+			return nil, nil, err
+		}
+		if v == (noValue{}) {
+			continue
+		}
+		props.Set(name, resolve(v).Stored)
+		if !complete {
+			unresolved = append(unresolved, name)
+		}
+	}
+	return props, unresolved, nil
+}
+
+func (s *Scope) declared(logicalID string) (*Resource, error) {
+	r := s.resources[logicalID]
+	if r == nil {
+		return nil, fmt.Errorf("template %s has no resource %s here", s.t.Name, logicalID)
+	}
+	return r, nil
+}
+
+func (r *Resource) properties() *value.Object {
+	if r.Properties == nil {
+		return &value.Object{}
+	}
+	return r.Properties
+}
+
+func asProperties(v any, logicalID string) (any, error) {
+	switch v.(type) {
+	case *value.Object:
+		return v, nil
+	case noValue:
+		return &value.Object{}, nil
+	}
+	return nil, resourcePlace(logicalID).at("Properties").wrap(errors.New("want an object, got " + kind(v)))
+}

@@ -122,6 +122,8 @@ type Lock struct {
 	record LockRecord
 	etag   ETag
 	gone   bool // lost: not ours to delete
+
+	sent []LockRecord // renewals without an answer
 }
 
 // Lock takes the stack's lock, or returns a *HeldError. It ends at once when

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -74,14 +75,16 @@ func (l *Lock) renewOnce(ctx context.Context) error {
 	next.Expires = time.Now().Add(LockTTL)
 	body := next.marshal()
 	next, _ = parseLock(body)
+	l.sent = append(l.sent, next)
 	etag, err := k.store.put(ctx, k.key(lockName), body, typeJSON, when(l.etag))
 	if isConflict(err) {
 		found, e, readErr := k.peek(ctx)
 		switch {
 		case readErr != nil:
 			return readErr // not known; the next renewal tells
-		case found != nil && found.same(next):
-			etag, err = e, nil // an earlier request had arrived
+		case found != nil && slices.ContainsFunc(l.sent, found.same):
+			// A request had arrived although its answer did not.
+			next, etag, err = *found, e, nil
 		default:
 			l.loose(found)
 			return errStopRenewing
@@ -92,7 +95,7 @@ func (l *Lock) renewOnce(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.record = next
+	l.record, l.sent = next, nil
 	if etag == Absent {
 		return errStopRenewing // the store gives no versions to go on with
 	}

@@ -1,0 +1,269 @@
+package assembly
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/template"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// A Selection says which stacks a command is about.
+type Selection struct {
+	// Patterns are names, with * for any run of characters. One that holds a /
+	// is compared with the display name.
+	Patterns []string
+	// All takes every stack.
+	All bool
+	// Exclusively leaves out what the selected stacks depend on.
+	Exclusively bool
+}
+
+// A SelectionError says that a selection cannot be made, and what there is.
+type SelectionError struct {
+	Reason    string
+	Available []string
+}
+
+func (e *SelectionError) Error() string {
+	if len(e.Available) == 0 {
+		return e.Reason + "; the assembly has no stacks"
+	}
+	return e.Reason + "; there are: " + strings.Join(e.Available, ", ")
+}
+
+// Select returns the selected stacks and, unless told not to, those that they
+// depend on, in the assembly's order.
+func (a *Assembly) Select(sel Selection) ([]*Stack, error) {
+	refuse := func(format string, args ...any) ([]*Stack, error) {
+		e := &SelectionError{Reason: fmt.Sprintf(format, args...)}
+		for _, s := range a.Stacks {
+			e.Available = append(e.Available, s.String())
+		}
+		return nil, e
+	}
+	switch {
+	case len(a.Stacks) == 0:
+		return refuse("there is nothing to select")
+	case sel.All:
+		return slices.Clone(a.Stacks), nil
+	case len(sel.Patterns) == 0:
+		if len(a.Stacks) > 1 {
+			return refuse("name the stacks, or ask for all")
+		}
+		return slices.Clone(a.Stacks), nil
+	}
+	chosen := map[string]bool{}
+	var unmatched []string
+	for _, pattern := range sel.Patterns {
+		match, found := matcher(pattern), false
+		for _, s := range a.Stacks {
+			if match(s) {
+				chosen[s.Name], found = true, true
+			}
+		}
+		if !found {
+			unmatched = append(unmatched, pattern)
+		}
+	}
+	if len(unmatched) > 0 {
+		return refuse("no stack matches %s", strings.Join(unmatched, ", "))
+	}
+	if !sel.Exclusively {
+		links := a.links()
+		for grown := true; grown; {
+			grown = false
+			for _, s := range a.Stacks {
+				for _, l := range links[s.Name] {
+					if chosen[s.Name] && !l.weak && !chosen[l.stack] {
+						chosen[l.stack], grown = true, true
+					}
+				}
+			}
+		}
+	}
+	return a.only(chosen), nil
+}
+
+func matcher(pattern string) func(*Stack) bool {
+	parts := strings.Split(pattern, "*")
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	re := regexp.MustCompile(`(?s)\A` + strings.Join(parts, ".*") + `\z`)
+	return func(s *Stack) bool {
+		if strings.Contains(pattern, "/") {
+			return re.MatchString(s.DisplayName)
+		}
+		return re.MatchString(s.Name)
+	}
+}
+
+func (a *Assembly) only(chosen map[string]bool) []*Stack {
+	var all []*Stack
+	for _, s := range a.Stacks {
+		if chosen[s.Name] {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// A link is a stack that another has to come after. A weak one is only about
+// the order of those that are deployed anyway.
+type link struct {
+	stack string
+	weak  bool
+}
+
+// links finds what each stack has to come after: by the manifest, by an import
+// of an export, and by reading an output. Names that are not written out make
+// no link; neither does a name that no stack of the assembly has.
+func (a *Assembly) links() map[string][]link {
+	exporter := map[string]string{}
+	for _, s := range a.Stacks {
+		for t := range s.templates() {
+			for _, o := range t.Outputs {
+				if name, ok := o.ExportName.(string); ok && exporter[name] == "" {
+					exporter[name] = s.Name
+				}
+			}
+		}
+	}
+	links := map[string][]link{}
+	for _, s := range a.Stacks {
+		add := func(stack string, weak bool) {
+			if stack != s.Name && a.Stack(stack) != nil && !slices.Contains(links[s.Name], link{stack, weak}) {
+				links[s.Name] = append(links[s.Name], link{stack, weak})
+			}
+		}
+		for _, d := range s.DependsOn {
+			add(d, false)
+		}
+		for t := range s.templates() {
+			crossings(t.Body, func(export string) { add(exporter[export], false) }, func(stack string) { add(stack, true) })
+		}
+	}
+	return links
+}
+
+// templates yields the stack's template and those of its nested stacks.
+func (s *Stack) templates() iter.Seq[*template.Template] {
+	return func(yield func(*template.Template) bool) {
+		var visit func(t *template.Template, nested map[string]*Nested) bool
+		visit = func(t *template.Template, nested map[string]*Nested) bool {
+			if t != nil && !yield(t) {
+				return false
+			}
+			for _, id := range slices.Sorted(maps.Keys(nested)) {
+				if !visit(nested[id].Template, nested[id].Nested) {
+					return false
+				}
+			}
+			return true
+		}
+		visit(s.Template, s.Nested)
+	}
+}
+
+// crossings finds where a template names what another stack has.
+func crossings(v any, imports, reads func(string)) {
+	switch v := v.(type) {
+	case []any:
+		for _, member := range v {
+			crossings(member, imports, reads)
+		}
+	case *value.Object:
+		for name, member := range v.All() {
+			switch name {
+			case "Fn::ImportValue":
+				if export, ok := member.(string); ok {
+					imports(export)
+				}
+			case "Fn::GetStackOutput":
+				if o, ok := member.(*value.Object); ok && o.String("StackName") != "" {
+					reads(o.String("StackName"))
+				}
+			}
+			crossings(member, imports, reads)
+		}
+	}
+}
+
+// Order tells, for each of the stacks, after which others of them it has to be
+// deployed; destroying goes the other way round.
+func (a *Assembly) Order(stacks []*Stack) (map[string][]string, error) {
+	links := a.links()
+	in := map[string]bool{}
+	for _, s := range stacks {
+		in[s.Name] = true
+	}
+	after := map[string][]string{}
+	for _, s := range stacks {
+		for _, l := range links[s.Name] {
+			if in[l.stack] && !slices.Contains(after[s.Name], l.stack) {
+				after[s.Name] = append(after[s.Name], l.stack)
+			}
+		}
+	}
+	if _, err := sorted(stacks, after); err != nil {
+		return nil, err
+	}
+	return after, nil
+}
+
+// Sorted returns the stacks so that each comes after those that it depends on,
+// else in their order.
+func (a *Assembly) Sorted(stacks []*Stack) ([]*Stack, error) {
+	after, err := a.Order(stacks)
+	if err != nil {
+		return nil, err
+	}
+	return sorted(stacks, after)
+}
+
+// A CycleError says that stacks need each other.
+type CycleError struct{ Stacks []string } // the first is also the last
+
+func (e *CycleError) Error() string {
+	return "stacks depend on each other in a circle: " + strings.Join(e.Stacks, " -> ")
+}
+
+func sorted(stacks []*Stack, after map[string][]string) ([]*Stack, error) {
+	byName := map[string]*Stack{}
+	for _, s := range stacks {
+		byName[s.Name] = s
+	}
+	var out []*Stack
+	done := map[string]bool{}
+	var path []string
+	var visit func(name string) error
+	visit = func(name string) error {
+		if done[name] {
+			return nil
+		}
+		if i := slices.Index(path, name); i >= 0 {
+			return &CycleError{append(slices.Clone(path[i:]), name)}
+		}
+		path = append(path, name)
+		for _, before := range after[name] {
+			if err := visit(before); err != nil {
+				return err
+			}
+		}
+		path = path[:len(path)-1]
+		done[name] = true
+		out = append(out, byName[name])
+		return nil
+	}
+	for _, s := range stacks {
+		if err := visit(s.Name); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

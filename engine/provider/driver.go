@@ -135,7 +135,7 @@ func (d *Driver) Update(ctx context.Context, r *Request) (Updated, error) {
 	if tags {
 		rest = rest.without(d.res.Tags.Property)
 	}
-	if refused := d.refused(rest); refused != nil {
+	if refused := d.refused(rest); len(refused) > 0 {
 		return Updated{}, &UnsupportedUpdateError{Type: r.Type, LogicalID: r.LogicalID, Properties: refused}
 	}
 	var out Updated

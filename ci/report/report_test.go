@@ -1,0 +1,207 @@
+package report
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// parse reads a JSON value.
+func parse(text string) any {
+	v, err := value.Parse([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func changed(path, old, new string) plan.PropertyChange {
+	return plan.PropertyChange{Path: path, Old: parse(old), New: parse(new), HasOld: true, HasNew: true}
+}
+
+// shop is a plan with every kind of row.
+func shop() *plan.Plan {
+	keySchema := changed("KeySchema", `[{"AttributeName":"id","KeyType":"HASH"}]`, `[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}]`)
+	keySchema.Replaces = true
+	fed := changed("Environment", `{"Variables":{"TABLE":"shop-1","API_KEY":"s3cr3t-old"}}`, `{"Variables":{"TABLE":{"Ref":"Table"},"API_KEY":"s3cr3t-new","EXTRA":"on"}}`)
+	fed.Unresolved = true
+	password := changed("MasterUserPassword", `"hunter2hunter2"`, `"hunter3hunter3"`)
+	engine := changed("EngineVersion", `"14.1"`, `"16.3"`)
+	engine.MayReplace = true
+	roleName := changed("RoleName", `"shop-worker"`, `"shop-runner"`)
+	roleName.Replaces = true
+	fn := changed("Role", `"arn:aws:iam::123456789012:role/shop-worker"`, `{"Fn::GetAtt":["Role","Arn"]}`)
+	fn.Propagated, fn.Unresolved = true, true
+	return &plan.Plan{
+		Stack: "Shop", Region: "eu-west-1",
+		Changes: []*plan.Change{
+			{LogicalID: "Topic", Type: "AWS::SNS::Topic", Action: plan.Create, Route: plan.Route{Unhandled: []string{"ArchivePolicy", "Tracing"}}},
+			{LogicalID: "Worker", Type: "AWS::Lambda::Function", Path: "Shop/Worker/Resource", Action: plan.Update,
+				Properties: []plan.PropertyChange{changed("Runtime", `"nodejs20.x"`, `"nodejs22.x"`), fed, fn},
+				Attributes: []plan.AttributeChange{{Name: "DeletionPolicy", New: "Retain"}}},
+			{LogicalID: "Alarm", Type: "AWS::CloudWatch::Alarm", Action: plan.NoChange},
+			{LogicalID: "Table", Type: "AWS::DynamoDB::Table", Path: "Shop/Table/Resource", Action: plan.Replace, PhysicalID: "shop-1",
+				Properties: []plan.PropertyChange{keySchema}, Route: plan.Route{Sticky: true}},
+			{LogicalID: "Listener", Type: "AWS::ElasticLoadBalancingV2::Listener", Action: plan.Update,
+				Properties: []plan.PropertyChange{changed("Port", `80`, `443`)}, Route: plan.Route{Sticky: true, Returning: true}},
+			{LogicalID: "Db", Type: "AWS::RDS::DBInstance", Action: plan.MayReplace,
+				Properties: []plan.PropertyChange{engine, password}},
+			{LogicalID: "Role", Type: "AWS::IAM::Role", Action: plan.Replace,
+				Properties: []plan.PropertyChange{roleName}},
+			{LogicalID: "OldQueue", Type: "AWS::SQS::Queue", Action: plan.Delete, Route: plan.Route{Sticky: true}},
+			{LogicalID: "Logs", Type: "AWS::Logs::LogGroup", Action: plan.Retain},
+		},
+		Outputs: []plan.OutputChange{
+			{Name: "Url", Action: plan.Update, Old: "https://old.example", New: "https://new.example", HasOld: true, HasNew: true},
+			{Name: "TableArn", Action: plan.Update, Old: "arn:aws:dynamodb:eu-west-1:123456789012:table/shop-1", HasOld: true, HasNew: true, New: parse(`{"Fn::GetAtt":["Table","Arn"]}`), Unresolved: true, Export: true},
+			{Name: "DbPassword", Action: plan.Create, New: "hunter3hunter3", HasNew: true},
+			{Name: "Gone", Action: plan.Delete, Old: "g", HasOld: true, OldRedacted: true},
+		},
+		Children: []*plan.Plan{{
+			Stack: "Shop~Network", Region: "eu-west-1",
+			Changes: []*plan.Change{{LogicalID: "Subnet", Type: "AWS::EC2::Subnet", Action: plan.Delete}},
+		}},
+	}
+}
+
+func diffRun() *result.Run {
+	r := &result.Run{Command: "diff", RunID: "20261129T120000000Z-0a1b2c3d"}
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Success, Changed: true, Plan: shop()})
+	return r
+}
+
+func failedRun() *result.Run {
+	r := &result.Run{Command: "deploy", RunID: "20261129T120000000Z-0a1b2c3d", Duration: 83*time.Second + 420*time.Millisecond}
+	r.Add(&result.Stack{Name: "Network", Region: "eu-west-1", Outcome: result.Success, Changed: true,
+		Plan:    &plan.Plan{Stack: "Network", Region: "eu-west-1", Changes: []*plan.Change{{LogicalID: "Vpc", Type: "AWS::EC2::VPC", Action: plan.Create}}},
+		Counts:  result.Counts{Created: 1},
+		Outputs: value.NewObject("VpcId", "vpc-0123", "Subnets", []any{"subnet-1", "subnet-2"})})
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Failed, Reason: result.ReasonResource, RolledBack: true,
+		Plan: shop(), Counts: result.Counts{Failed: 1, Unchanged: 5},
+		Failures: []result.Failure{{LogicalID: "Topic", Type: "AWS::SNS::Topic", Path: "Shop/Topic/Resource", Action: plan.Create,
+			Message: "InvalidParameter: Invalid parameter: Topic Name\nRequest id: 1234 (token=abcdef123456)",
+			Remedy:  "choose a name of at most 256 characters; ask @platform about #42"}},
+		Warnings: []string{"the record was written by an older version"}})
+	return r
+}
+
+func partialRun() *result.Run {
+	r := &result.Run{Command: "destroy", Duration: 4 * time.Second}
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Partial, Changed: true, Counts: result.Counts{Deleted: 3, Skipped: 1},
+		Unaddressed: []result.Unaddressed{{Stack: "Shop", LogicalID: "Bucket", Type: "AWS::S3::Bucket", PhysicalID: "shop-bucket",
+			Reason: "it is not empty", Remedy: "empty it and run destroy again"}}})
+	return r
+}
+
+func lockedRun() *result.Run {
+	r := &result.Run{Command: "deploy"}
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Locked, Reason: result.ReasonLock,
+		Message: "stack Shop in eu-west-1 is locked", Remedy: "wait for the other run, or unlock when it is known to be dead",
+		Lock: &result.Lock{Owner: "gh-123-1-abc", Operation: "deploy", Stack: "Shop", Region: "eu-west-1", ExpiresAt: 1795953600000, RunURL: "https://github.com/acme/shop/actions/runs/123"}})
+	return r
+}
+
+func unchangedRun(command string) *result.Run {
+	r := &result.Run{Command: command}
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.NoChange,
+		Plan: &plan.Plan{Stack: "Shop", Region: "eu-west-1", Changes: []*plan.Change{{LogicalID: "A", Type: "AWS::SQS::Queue", Action: plan.NoChange}}}, Counts: result.Counts{Unchanged: 1}})
+	return r
+}
+
+func TestGolden(t *testing.T) {
+	for name, run := range map[string]*result.Run{
+		"diff": diffRun(), "failed": failedRun(), "partial": partialRun(), "locked": lockedRun(),
+		"diff-unchanged": unchangedRun("diff"), "deploy-unchanged": unchangedRun("deploy"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name+".md", Markdown(run))
+			golden(t, name+".txt", Text(run))
+		})
+	}
+	json, err := DiffJSON(diffRun())
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "diff.json", json)
+}
+
+// The text of a diff has one form, whoever prints it.
+func TestReferenceText(t *testing.T) {
+	fn := changed("Environment", `{"Variables":{"A":"1","B":"2","C":{"Ref":"Q"}}}`, `{"Variables":{"A":"1","B":"3","C":{"Ref":"N"}}}`)
+	name := changed("QueueName", `"a"`, `"b"`)
+	name.Replaces = true
+	queues := changed("Queues", `["https://q"]`, `[{"Ref":"Q"}]`)
+	queues.Propagated, queues.Unresolved = true, true
+	p := &plan.Plan{Stack: "S", Region: "eu-west-1",
+		Changes: []*plan.Change{
+			{LogicalID: "Q", Type: "AWS::SQS::Queue", Action: plan.Replace,
+				Properties: []plan.PropertyChange{name, changed("Tags", `[{"Key":"k","Value":"1"}]`, `[{"Key":"k","Value":"2"}]`)},
+				Attributes: []plan.AttributeChange{{Name: "DeletionPolicy", Old: "Delete", New: "Retain"}}},
+			{LogicalID: "P", Type: "AWS::SQS::QueuePolicy", Action: plan.Update, Properties: []plan.PropertyChange{queues}},
+			{LogicalID: "M", Type: "AWS::SSM::Parameter", Action: plan.Update, Attributes: []plan.AttributeChange{{Name: "UpdateReplacePolicy", New: "Retain"}}},
+			{LogicalID: "F", Type: "AWS::Lambda::Function", Action: plan.Update, Route: plan.Route{Sticky: true},
+				Properties: []plan.PropertyChange{fn, {Path: "Description", Old: "x", HasOld: true}}},
+			{LogicalID: "N", Type: "AWS::S3::Bucket", Action: plan.Create, Route: plan.Route{Unhandled: []string{"ObjectLockX", "Other"}}},
+			{LogicalID: "D", Type: "AWS::SNS::Topic", Action: plan.Delete},
+		},
+		Outputs: []plan.OutputChange{
+			{Name: "Url", Action: plan.Update, Old: "old", New: "new", HasOld: true, HasNew: true},
+			{Name: "Exp", Action: plan.Create, New: "e", HasNew: true, Export: true},
+			{Name: "Gone", Action: plan.Delete, Old: "g", HasOld: true},
+		}}
+	golden(t, "reference.txt", PlanText(p)) // C.4, but for the values of environment variables (G-5.3)
+}
+
+func TestRoutingAnnotations(t *testing.T) {
+	tests := []struct {
+		name   string
+		action plan.Action
+		route  plan.Route
+		want   string
+	}{
+		{"unhandled properties (T-435)", plan.Create, plan.Route{Unhandled: []string{"A", "B"}}, " [via CC API: A, B]"},
+		{"recorded on Cloud Control (T-435)", plan.Update, plan.Route{Sticky: true}, " [via CC API: sticky]"},
+		{"returning has no via prefix (T-436)", plan.Update, plan.Route{Sticky: true, Returning: true}, " [returning to SDK provider]"},
+		{"a property takes precedence (T-436)", plan.Update, plan.Route{Unhandled: []string{"A"}, Sticky: true, Returning: true}, " [via CC API: A]"},
+		{"a replacement is an update row (T-437)", plan.Replace, plan.Route{Sticky: true}, " [via CC API: sticky]"},
+		{"none on deletes (T-437)", plan.Delete, plan.Route{Sticky: true}, ""},
+		{"none on what stays in AWS (T-437)", plan.Retain, plan.Route{Sticky: true}, ""},
+		{"none on unchanged rows (T-437)", plan.NoChange, plan.Route{Sticky: true}, ""},
+		{"the SDK needs no note", plan.Create, plan.Route{}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := annotation(&plan.Change{Action: tt.action, Route: tt.route}); got != tt.want {
+				t.Errorf("want %q, got %q", tt.want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,242 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/result"
+)
+
+// actions are in the order in which people should meet them.
+var actions = []plan.Action{plan.Delete, plan.Replace, plan.MayReplace, plan.Retain, plan.Update, plan.Create}
+
+// labelsOf say what a planned action is.
+var labelsOf = map[plan.Action]string{
+	plan.Delete:     "delete",
+	plan.Replace:    "replace",
+	plan.MayReplace: "may replace",
+	plan.Retain:     "leave in AWS",
+	plan.Update:     "update",
+	plan.Create:     "create",
+}
+
+// A tally counts planned changes by action.
+type tally map[plan.Action]int
+
+func tallyOf(run *result.Run) tally {
+	t := tally{}
+	for _, s := range run.Stacks {
+		t.add(s.Plan)
+	}
+	return t
+}
+
+func (t tally) add(p *plan.Plan) {
+	if p == nil {
+		return
+	}
+	for _, c := range p.Changes {
+		t[c.Action]++
+	}
+	for _, child := range p.Children {
+		t.add(child)
+	}
+}
+
+// none tells whether nothing would be done to any resource.
+func (t tally) none() bool {
+	return !slices.ContainsFunc(actions, func(a plan.Action) bool { return t[a] > 0 })
+}
+
+// String is "1 to delete · 2 to create".
+func (t tally) String() string {
+	var parts []string
+	for _, a := range actions {
+		if t[a] > 0 {
+			parts = append(parts, fmt.Sprintf("%d to %s", t[a], labelsOf[a]))
+		}
+	}
+	if t[plan.NoChange] > 0 {
+		parts = append(parts, fmt.Sprintf("%d unchanged", t[plan.NoChange]))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// done is "2 created · 1 failed".
+func done(c result.Counts) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{c.Failed, "failed"}, {c.Deleted, "deleted"}, {c.Updated, "updated"}, {c.Created, "created"}, {c.Skipped, "left"}, {c.Unchanged, "unchanged"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// Planned tells whether a run only says what would be done.
+func planned(run *result.Run) bool { return run.Command == "diff" || run.DryRun }
+
+// Title says in one line of plain text what will happen, or what did.
+func Title(run *result.Run) string { return title(run, oneLine) }
+
+func title(run *result.Run, name func(string) string) string {
+	subject := "the app"
+	switch {
+	case len(run.Stacks) == 1:
+		subject = name(run.Stacks[0].Name)
+	case len(run.Stacks) > 1:
+		subject = fmt.Sprintf("%d stacks", len(run.Stacks))
+	}
+	verb, did := "Deploy", "Deployed"
+	switch run.Command {
+	case "destroy":
+		verb, did = "Destroy", "Destroyed"
+	case "diff":
+		verb = "Diff"
+	}
+	switch run.Outcome {
+	case result.Cancelled:
+		return verb + " of " + subject + " was cancelled"
+	case result.Locked:
+		return capital(subject) + " is locked by another run"
+	case result.PlanChanged:
+		return "What would be done to " + subject + " is not what was reviewed"
+	case result.ApprovalRequired:
+		return verb + " of " + subject + " needs approval"
+	case result.Drifted:
+		return capital(subject) + " drifted"
+	case result.Failed:
+		if planned(run) && run.Command == "diff" && !failed(run) {
+			break // what differs is the failure
+		}
+		return verb + " of " + subject + " failed" + rolledBack(run)
+	case result.Partial:
+		n := 0
+		for _, s := range run.Stacks {
+			n += len(s.Unaddressed)
+		}
+		return fmt.Sprintf("%s %s, with %s left to take care of", did, subject, count(n, "resource"))
+	}
+	if planned(run) {
+		return wouldDo(run, subject)
+	}
+	c := run.Counts()
+	c.Unchanged = 0
+	if text := done(c); text != "" {
+		return did + " " + subject + ": " + strings.ReplaceAll(text, " · ", ", ")
+	}
+	if run.Outcome == result.NoChange {
+		return capital(subject) + ": no changes"
+	}
+	return did + " " + subject
+}
+
+func wouldDo(run *result.Run, subject string) string {
+	t := tallyOf(run)
+	var parts []string
+	for _, a := range actions {
+		if t[a] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", labelsOf[a], t[a]))
+		}
+	}
+	if len(parts) == 0 {
+		if run.Changed() {
+			return "This would change only outputs of " + subject
+		}
+		return "No changes in " + subject
+	}
+	last := len(parts) - 1
+	text := parts[last]
+	if last > 0 {
+		text = strings.Join(parts[:last], ", ") + " and " + text
+	}
+	return "This would " + text + " in " + subject
+}
+
+func failed(run *result.Run) bool {
+	return run.Message != "" || slices.ContainsFunc(run.Stacks, func(s *result.Stack) bool {
+		return s.Message != "" || len(s.Failures) > 0
+	})
+}
+
+func rolledBack(run *result.Run) string {
+	n := 0
+	for _, s := range run.Stacks {
+		if s.RolledBack {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case n == len(run.Stacks):
+		return " and was rolled back"
+	}
+	return fmt.Sprintf("; %s rolled back", count(n, "stack"))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// capital makes our own words begin a sentence; names stay as they are.
+func capital(text string) string {
+	if strings.HasPrefix(text, "the ") {
+		return "T" + text[1:]
+	}
+	return text
+}
+
+// reasons say why a change destroys or replaces something.
+func reasons(run *result.Run, c *plan.Change, quote func(string) string) []string {
+	switch c.Action {
+	case plan.Delete:
+		if run.Command == "destroy" {
+			return []string{"the stack is destroyed"}
+		}
+		return []string{"it is not in the template any more"}
+	case plan.Retain:
+		return []string{"it is not in the template any more and its DeletionPolicy keeps it"}
+	}
+	var why []string
+	for _, p := range c.Properties {
+		switch {
+		case p.Propagated && p.Replaces:
+			why = append(why, quote(p.Path)+" refers to a resource that is replaced")
+		case p.Replaces && p.Path == "Type":
+			why = append(why, "its type changes")
+		case p.Replaces:
+			why = append(why, quote(p.Path)+" cannot be changed in place")
+		case p.MayReplace:
+			why = append(why, quote(p.Path)+" may not be changeable in place")
+		}
+	}
+	return why
+}
+
+// annotation returns the note on the layer that provisions a resource, with a
+// blank before it, "" when there is nothing to note. It stands on rows of
+// creates and updates only.
+func annotation(c *plan.Change) string {
+	switch c.Action {
+	case plan.Delete, plan.Retain, plan.NoChange:
+		return ""
+	}
+	switch r := c.Route; {
+	case len(r.Unhandled) > 0:
+		return " [via CC API: " + strings.Join(r.Unhandled, ", ") + "]"
+	case r.Returning:
+		return " [returning to SDK provider]"
+	case r.Sticky:
+		return " [via CC API: sticky]"
+	}
+	return ""
+}

@@ -112,18 +112,24 @@ func (e *evaluation) known(v any, at *place) (out any, complete bool, err error)
 			if err == nil {
 				return e.known(branch, at)
 			}
-			return unknown(v, err)
+			return e.unknown(v, err)
 		}
 	}
 	out, err = e.value(v, at)
 	if err != nil {
-		return unknown(v, err)
+		return e.unknown(v, err)
 	}
 	return out, true, nil
 }
 
-func unknown(written any, err error) (any, bool, error) {
+// unknown leaves as written what is not known yet, and in a tolerant scope what
+// cannot be evaluated at all.
+func (e *evaluation) unknown(written any, err error) (any, bool, error) {
 	if errors.Is(err, ErrUnknown) {
+		return written, false, nil
+	}
+	if e.s.warn != nil && e.context.Err() == nil {
+		e.s.warn(err)
 		return written, false, nil
 	}
 	return nil, false, err

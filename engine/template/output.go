@@ -2,6 +2,7 @@ package template
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -84,8 +85,8 @@ func (s *Scope) PreviewOutput(ctx context.Context, name string) (v any, exportNa
 		return v, "", !complete, nil
 	}
 	exportName, err = e.exportName(o, at)
-	if _, _, unknownErr := unknown(nil, err); err != nil && unknownErr == nil {
-		err = nil // not known yet
+	if errors.Is(err, ErrUnknown) {
+		err = nil
 	}
 	return v, exportName, !complete, err
 }

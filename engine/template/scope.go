@@ -43,9 +43,11 @@ type binding struct {
 // Secrets has everything secret that is met put into set.
 func Secrets(set *secret.Set) Option { return func(b *binding) { b.secrets = set } }
 
-// Tolerant takes a condition that cannot be evaluated as false, and tells warn,
-// as a diff may. A deployment must not: it would delete what the condition
-// guards.
+// Tolerant shows as much as it can of a template that is not right, as a diff
+// may: a condition that cannot be evaluated is false, and a function that
+// cannot be stays as written in a Preview. warn is told, maybe by several
+// goroutines at once. A deployment must not be tolerant: it would delete what
+// the condition guards.
 func Tolerant(warn func(error)) Option { return func(b *binding) { b.warn = warn } }
 
 // Unknown names parameters whose value exists only after a deployment.
@@ -100,8 +102,17 @@ func (t *Template) Bind(ctx context.Context, env Environment, params map[string]
 		return nil, faults
 	}
 	s.keep(e, faults)
-	s.checkNames(faults)
-	return s, faults.err()
+	if wrong := s.checkNames(); s.warn != nil {
+		for _, fault := range wrong {
+			s.warn(errors.New(fault.String()))
+		}
+	} else {
+		faults.List = append(faults.List, wrong...)
+	}
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // keep filters resources and outputs by their conditions.
@@ -158,7 +169,8 @@ func (s *Scope) withPolicies(e *evaluation, r *Resource, faults *Faults) *Resour
 func resourcePlace(id string) *place { return (&place{name: "Resources"}).at(id) }
 
 // checkNames finds, before anything runs, references that cannot be answered.
-func (s *Scope) checkNames(faults *Faults) {
+func (s *Scope) checkNames() []Fault {
+	faults := &Faults{}
 	taken := func(condition string) (yes, no bool) {
 		d := s.conditions[condition]
 		return d.value, !d.value
@@ -194,6 +206,7 @@ func (s *Scope) checkNames(faults *Faults) {
 		check("", o.Value, at.at("Value"))
 		check("", o.ExportName, at.at("Export").at("Name"))
 	}
+	return faults.List
 }
 
 // Template returns the template with its loops unrolled.

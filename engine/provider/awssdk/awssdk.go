@@ -27,6 +27,7 @@ func Resources() []provider.Resource {
 		sqsResources(),
 		snsResources(),
 		iamResources(),
+		lambdaResources(),
 	)
 }
 

@@ -433,7 +433,10 @@ func inlinePolicy() provider.Resource {
 		Delete: func(ctx context.Context, r *provider.Request) error { return remove(ctx, r, r.Properties) },
 		Gone:   iamGone,
 		Known: func(r *provider.Request) *value.Object {
-			return value.NewObject("Id", text(r.Properties, "PolicyName"))
+			if r.PhysicalID == "" {
+				return nil
+			}
+			return value.NewObject("Id", r.PhysicalID)
 		},
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			props := value.NewObject("PolicyName", r.PhysicalID)

@@ -151,46 +151,56 @@ var loggedProtocols = map[string]string{
 
 var loggingMembers = []attribute{{"SuccessFeedbackRoleArn", ""}, {"SuccessFeedbackSampleRate", "0"}, {"FailureFeedbackRoleArn", ""}}
 
-func putDeliveryStatusLogging(ctx context.Context, r *provider.Request) error {
-	wanted := func(props *value.Object) (map[string]string, error) {
-		attributes := map[string]string{}
-		for _, v := range props.List("DeliveryStatusLogging") {
-			o, _ := v.(*value.Object)
-			protocol, ok := loggedProtocols[strings.ToLower(text(o, "Protocol"))]
-			if !ok {
-				return nil, fmt.Errorf("DeliveryStatusLogging: unknown protocol %q: use http/s, sqs, lambda, firehose or application", text(o, "Protocol"))
-			}
-			for _, m := range loggingMembers {
-				if o.Has(m.property) {
-					attributes[protocol+m.property] = text(o, m.property)
-				}
+// loggingOf returns the attributes that a topic's properties ask for.
+func loggingOf(props *value.Object) (map[string]string, error) {
+	attributes := map[string]string{}
+	for _, v := range props.List("DeliveryStatusLogging") {
+		o, _ := v.(*value.Object)
+		protocol, ok := loggedProtocols[strings.ToLower(text(o, "Protocol"))]
+		if !ok {
+			return nil, fmt.Errorf("unknown protocol %q: use http/s, sqs, lambda, firehose or application", text(o, "Protocol"))
+		}
+		for _, m := range loggingMembers {
+			if o.Has(m.property) {
+				attributes[protocol+m.property] = text(o, m.property)
 			}
 		}
-		return attributes, nil
 	}
-	want, err := wanted(r.Properties)
+	return attributes, nil
+}
+
+// loggingChanges returns the attributes to set to come from one set of
+// properties to another.
+func loggingChanges(previous, props *value.Object) (map[string]string, error) {
+	want, err := loggingOf(props)
+	if err != nil {
+		return nil, err
+	}
+	had, err := loggingOf(previous)
+	if err != nil {
+		return want, nil // what is recorded never came to be
+	}
+	for name, v := range had {
+		for _, m := range loggingMembers {
+			if _, still := want[name]; !still && strings.HasSuffix(name, m.property) {
+				want[name] = m.reset
+			}
+		}
+		if want[name] == v {
+			delete(want, name)
+		}
+	}
+	return want, nil
+}
+
+func putDeliveryStatusLogging(ctx context.Context, r *provider.Request) error {
+	changes, err := loggingChanges(r.Previous, r.Properties)
 	if err != nil {
 		return err
 	}
-	had, err := wanted(r.Previous)
-	if err != nil {
-		had = nil
-	}
-	for name := range had {
-		if _, still := want[name]; !still {
-			for _, m := range loggingMembers {
-				if strings.HasSuffix(name, m.property) {
-					want[name] = m.reset
-				}
-			}
-		}
-	}
 	// One after the other: SNS changes one attribute of a topic at a time.
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if had[name] == want[name] && r.Previous != nil {
-			continue
-		}
-		if err := setTopicAttribute(ctx, r, name, want[name]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		if err := setTopicAttribute(ctx, r, name, changes[name]); err != nil {
 			return err
 		}
 	}

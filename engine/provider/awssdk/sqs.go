@@ -177,8 +177,8 @@ func lookupQueue(ctx context.Context, r *provider.Request) (*provider.Holder, er
 	if provider.HasCode(err, queueGone...) {
 		return nil, nil
 	}
-	if s, err := strconv.ParseInt(attributes["CreatedTimestamp"], 10, 64); err == nil {
-		h.Created = time.Unix(s, 0)
+	if s, err := strconv.ParseFloat(attributes["CreatedTimestamp"], 64); err == nil {
+		h.Created = time.Unix(int64(s), 0)
 	}
 	if tags, err := sqsClient(r.Session).ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: out.QueueUrl}); err == nil {
 		h.Tags = tags.Tags

@@ -1,0 +1,210 @@
+package awssdk
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// moto is one emulator for all tests of the package; names keep them apart.
+var moto struct {
+	once    sync.Once
+	url     string
+	err     error
+	process *exec.Cmd
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if moto.process != nil {
+		moto.process.Process.Kill()
+		moto.process.Wait()
+	}
+	os.Exit(code)
+}
+
+func startMoto() (string, error) {
+	cmd := exec.Command("moto_server", "-p", "0")
+	cmd.Env = append(os.Environ(), "MOTO_IAM_LOAD_MANAGED_POLICIES=true")
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	moto.process = cmd
+	running := regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		if m := running.FindStringSubmatch(lines.Text()); m != nil {
+			go func() { // keeps the pipe from filling up
+				for lines.Scan() {
+				}
+			}()
+			return m[1], nil
+		}
+	}
+	return "", fmt.Errorf("moto_server ended before it listened: %w", cmd.Wait())
+}
+
+var stack = provider.Stack{
+	Name: "Shop", ID: "arn:aws:cloudformation:eu-west-1:123456789012:stack/Shop/1",
+	Region: "eu-west-1", AccountID: "123456789012", Partition: "aws",
+}
+
+// emulated returns a session in moto's account.
+func emulated(t *testing.T) *provider.Session {
+	t.Helper()
+	if _, err := exec.LookPath("moto_server"); err != nil {
+		t.Skip("needs moto_server: pip install 'moto[server]'")
+	}
+	moto.once.Do(func() { moto.url, moto.err = startMoto() })
+	if moto.err != nil {
+		t.Fatal(moto.err)
+	}
+	return &provider.Session{Config: aws.Config{
+		Region:       stack.Region,
+		BaseEndpoint: aws.String(moto.url),
+		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
+	}}
+}
+
+// A step brings a resource to some properties and says how to see that it
+// worked, by calls that are not the provider's own.
+type step struct {
+	name  string
+	props string
+	seen  func(ctx context.Context, id string) (any, error)
+	want  any
+}
+
+// A life is what one resource goes through: the first step creates it, the
+// others update it, and it is deleted twice in the end.
+type life struct {
+	typ        string
+	physical   string // name to create under
+	id         string // wanted physical id; "" when the service chooses
+	attributes map[string]string
+	steps      []step
+	// gone reads the resource after its delete, and must fail.
+	gone func(ctx context.Context, id string) error
+	// noRead is set for types that are read through Cloud Control.
+	noRead bool
+}
+
+func describe(t *testing.T, typ string) provider.Resource {
+	t.Helper()
+	for _, r := range Resources() {
+		if r.Type == typ {
+			return r
+		}
+	}
+	t.Fatalf("no description of %s", typ)
+	return provider.Resource{}
+}
+
+func object(t *testing.T, text string) *value.Object {
+	t.Helper()
+	o, err := value.ParseObject([]byte(text))
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return o
+}
+
+func (l life) run(t *testing.T, s *provider.Session) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	d := provider.Drive(describe(t, l.typ), nil)
+	request := func() *provider.Request {
+		return &provider.Request{Session: s, Stack: stack, LogicalID: "Res", Type: l.typ, Name: l.physical}
+	}
+
+	var id string
+	var attributes, recorded *value.Object
+	for i, st := range l.steps {
+		r := request()
+		r.Properties = object(t, st.props)
+		if i == 0 {
+			told := 0
+			r.OwnerTag = "0123456789abcdef0123456789abcdef"
+			r.Made = func(provider.Created) { told++ }
+			made, err := d.Create(ctx, r)
+			if err != nil {
+				t.Fatalf("%s: create: %v", st.name, err)
+			}
+			if told != 1 {
+				t.Errorf("%s: Made was told %d times, want once", st.name, told)
+			}
+			id, attributes = made.PhysicalID, made.Attributes
+			if l.id != "" && id != l.id {
+				t.Errorf("physical id %q, want %q", id, l.id)
+			}
+		} else {
+			r.PhysicalID, r.Previous, r.Attributes = id, recorded, attributes
+			updated, err := d.Update(ctx, r)
+			if err != nil {
+				t.Fatalf("%s: update: %v", st.name, err)
+			}
+			if updated.Attributes != nil {
+				attributes = updated.Attributes
+			}
+		}
+		recorded = r.Properties
+		for name, want := range l.attributes {
+			if got, _ := value.Text(attributes.Value(name)); got != want {
+				t.Errorf("%s: attribute %s is %q, want %q", st.name, name, got, want)
+			}
+		}
+		if st.seen != nil {
+			got, err := st.seen(ctx, id)
+			if err != nil {
+				t.Fatalf("%s: look at it: %v", st.name, err)
+			}
+			if diff := cmp.Diff(st.want, got); diff != "" {
+				t.Errorf("%s: in AWS (-want +got):\n%s", st.name, diff)
+			}
+		}
+		if !l.noRead {
+			r := request()
+			r.PhysicalID, r.Properties, r.Attributes = id, recorded, attributes
+			got, err := d.Read(ctx, r)
+			if err != nil {
+				t.Fatalf("%s: read: %v", st.name, err)
+			}
+			for name, want := range recorded.All() {
+				if !value.Equal(got.Value(name), want) {
+					t.Errorf("%s: read back %s as %s, want %s", st.name, name, value.JSON(got.Value(name)), value.JSON(want))
+				}
+			}
+		}
+	}
+
+	for _, when := range []string{"delete", "delete again"} {
+		r := request()
+		r.PhysicalID, r.Properties, r.Attributes = id, recorded, attributes
+		if _, err := d.Delete(ctx, r); err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+	}
+	if l.gone != nil {
+		if err := l.gone(ctx, id); err == nil {
+			t.Error("it is still there after its delete")
+		}
+	}
+}

@@ -1,8 +1,19 @@
 // Package plan compares what is recorded with what a template wants and says
 // what a deploy would do, property by property.
 //
-// It is pure: values in, values out. One Plan is what the log, the comment,
-// the JSON, the digest and the executor all work from, so they cannot differ.
+// It is pure: values in, values out, and nothing that it is given is changed.
+// One Plan is what the log, the comment, the JSON, the digest and the executor
+// all work from, so they cannot differ.
+//
+// What is compared is the record, which has what was last sent to AWS, and the
+// template's properties as far as they can be resolved now. AWS itself is not
+// asked. So a plan may say more than will happen: a change that only follows
+// from another one is looked at again when values are known, and is dropped
+// when they turn out equal. It never says less, and where it cannot tell whether
+// a change replaces a resource it says so (MayReplace).
+//
+// Values in a plan hold no secrets: the caller gives both sides as they are
+// stored, with expressions in the place of secrets.
 package plan
 
 import (
@@ -12,6 +23,7 @@ import (
 // An Action is what is to happen to one resource.
 type Action string
 
+// The actions. Retain is the delete of a row whose policy keeps the resource.
 const (
 	Create     Action = "create"
 	Update     Action = "update"
@@ -42,10 +54,17 @@ type Change struct {
 	Route      Route
 
 	// Desired are the properties as far as they can be told now; intrinsics
-	// that cannot are left as written.
+	// that cannot are left as written. nil for a resource that goes.
 	Desired *value.Object
-	// DeletionPolicy is the one that governs a delete.
+	// DeletionPolicy is the one that governs a delete: of a row that goes the
+	// recorded one, or what counts in its absence.
 	DeletionPolicy string
+	// UpdateReplacePolicy is the template's; it governs the old resource of a
+	// replacement.
+	UpdateReplacePolicy string
+	// ChildChanged is set on a nested stack's row when the stack below differs,
+	// which makes it an Update without changes of its own.
+	ChildChanged bool
 }
 
 // A PropertyChange is a difference below one top-level property.
@@ -57,8 +76,11 @@ type PropertyChange struct {
 	Replaces   bool // requires replacement
 	MayReplace bool
 	Propagated bool // only because something it refers to is replaced
+	Carried    bool // only because an attribute that it reads changes in place
 	Unresolved bool // New still holds intrinsics
 	Secret     bool // a value that must not be shown
+	NoEcho     bool // fed by a NoEcho parameter that was given anew, so that nothing can be compared
+	Uncertain  bool // an earlier run asked for the change and never learned the outcome
 }
 
 // An AttributeChange is a change of DeletionPolicy or UpdateReplacePolicy;
@@ -83,6 +105,39 @@ type OutputChange struct {
 	HasOld, HasNew bool
 	Export         bool
 	Unresolved     bool // known after deploy
-	OldRedacted    bool
+	OldRedacted    bool // Old may be a secret that an old record holds in clear
 	Secret         bool
+}
+
+// Change returns the row of a logical id, nil when there is none.
+func (p *Plan) Change(logicalID string) *Change {
+	for _, c := range p.Changes {
+		if c.LogicalID == logicalID {
+			return c
+		}
+	}
+	return nil
+}
+
+// MetadataOnly tells whether a row only rewrites the record.
+func (c *Change) MetadataOnly() bool {
+	return c.Action == Update && len(c.Properties) == 0 && len(c.Attributes) > 0 && !c.ChildChanged
+}
+
+// Gone tells whether the row leaves the record.
+func (c *Change) Gone() bool { return c.Action == Delete || c.Action == Retain }
+
+// AddChild puts a nested stack's plan below p. A child that changes makes its
+// row in p an update, whatever the row's own properties say: the child is only
+// visited when its row changes.
+func (p *Plan) AddChild(logicalID string, child *Plan) {
+	p.Children = append(p.Children, child)
+	c := p.Change(logicalID)
+	if c == nil || !child.Changed() {
+		return
+	}
+	c.ChildChanged = true
+	if c.Action == NoChange {
+		c.Action = Update
+	}
 }

@@ -223,6 +223,28 @@ func (s *Step) Wait(ctx context.Context) (*Result, error) {
 	}
 }
 
+// AwaitLog waits until the step has printed text, or has ended without.
+func (s *Step) AwaitLog(ctx context.Context, text string) error {
+	// A file says nothing when it grows, so it is looked at.
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for ended := false; ; {
+		if strings.Contains(s.Log(), text) {
+			return nil
+		}
+		if ended {
+			return fmt.Errorf("%s ended without printing %q:\n%s", s.Container, text, s.Log())
+		}
+		select {
+		case <-tick.C:
+		case <-s.done:
+			ended = true
+		case <-ctx.Done():
+			return fmt.Errorf("%s did not print %q: %w\n%s", s.Container, text, ctx.Err(), s.Log())
+		}
+	}
+}
+
 // Log returns what the step printed so far.
 func (s *Step) Log() string {
 	text, err := os.ReadFile(s.output.Name())

@@ -250,14 +250,14 @@ func layerVersion() provider.Resource {
 			return value.NewObject("LayerVersionArn", r.PhysicalID)
 		},
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
-			out, err := lambdaClient(r.Session).GetLayerVersionByArn(ctx, &lambda.GetLayerVersionByArnInput{Arn: &r.PhysicalID})
+			layer, number, err := splitLayer(r.PhysicalID)
+			if err != nil {
+				return nil, err
+			}
+			out, err := lambdaClient(r.Session).GetLayerVersion(ctx, &lambda.GetLayerVersionInput{LayerName: &layer, VersionNumber: &number})
 			if provider.HasCode(err, lambdaGone...) {
 				return nil, provider.ErrNotFound
 			} else if err != nil {
-				return nil, err
-			}
-			layer, _, err := splitLayer(r.PhysicalID)
-			if err != nil {
 				return nil, err
 			}
 			props := value.NewObject("LayerName", lastSegment(layer, ":"))

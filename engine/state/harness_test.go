@@ -50,9 +50,11 @@ type fault struct {
 	do         func(w http.ResponseWriter, r *http.Request, next http.Handler)
 }
 
+func newEmptyS3() *s3.Server { return s3.New(s3.Options{AccountID: account}) }
+
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	c := &cloud{Server: s3.New(s3.Options{AccountID: account})}
+	c := &cloud{Server: newEmptyS3()}
 	c.AddBucket(bucket, "eu-west-1", "")
 	return c
 }

@@ -1,0 +1,231 @@
+package state
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestKeys(t *testing.T) { // (S-13, S-164)
+	c := newCloud(t)
+	for prefix, want := range map[string]string{
+		"cdkd":    "cdkd/Root~Child/eu-west-1/state.json",
+		"team-a/": "team-a//Root~Child/eu-west-1/state.json",
+		"":        "/Root~Child/eu-west-1/state.json",
+	} {
+		k := open(t, c.overHTTP(t), func(o *Options) { o.Prefix = prefix }).Stack("Root~Child", "eu-west-1")
+		if got := k.RecordKey(); got != want {
+			t.Errorf("prefix %q: key %q, want %q", prefix, got, want)
+		}
+	}
+}
+
+func TestPresence(t *testing.T) {
+	c, k := shop(t)
+	for _, tt := range []struct {
+		name string
+		keys []string
+		want Presence
+	}{
+		{"a new stack", nil, Presence{Listed: true}},
+		{"a deployed one", []string{"state.json", "deployments/a.jsonl", "deployments/index.json"}, Presence{Listed: true, Record: true, Events: true}},
+		{"everything", []string{"lock.json", "rollback-journal.json", "create-tokens.json", "pending.json", "retained.json", "unknown.json"},
+			Presence{true, true, true, true, true, true, true, true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { // (S-413)
+			for _, key := range tt.keys {
+				c.PutObject(bucket, shopKey+key, nil)
+			}
+			c.PutObject(bucket, "cdkd/Shop/us-east-1/lock.json", nil) // another region's
+			c.requests()
+			got, err := k.Presence(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			c.wantRequests(t, "ListObjectsV2")
+		})
+	}
+	t.Run("without s3:ListBucket everything may be there (S-413)", func(t *testing.T) {
+		c.on("ListObjectsV2", "", 0, 0, answer(http.StatusForbidden, "AccessDenied"))
+		got, err := k.Presence(t.Context())
+		if err != nil || got.Listed || !got.Record || !got.Retained {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+func TestRead(t *testing.T) { // (S-23, S-70)
+	c, k := shop(t)
+	r, etag, err := k.Read(t.Context())
+	if r != nil || etag != Absent || err != nil {
+		t.Fatalf("a new stack: %v, %q, %v", r, etag, err)
+	}
+	c.PutObject(bucket, "cdkd/Shop/state.json", []byte(`{"version":1,"region":"us-east-1","resources":{}}`))
+	if r, etag, err = k.Read(t.Context()); r != nil || etag != Absent || err != nil {
+		t.Fatalf("a legacy record of another region: %v, %q, %v", r, etag, err)
+	}
+	c.PutObject(bucket, "cdkd/Shop/state.json", []byte(`{"region":"eu-west-1","resources":{}}`))
+	if r, etag, err = k.Read(t.Context()); r == nil || etag != Legacy || err != nil {
+		t.Fatalf("a legacy record: %v, %q, %v", r, etag, err)
+	}
+	o := c.PutObject(bucket, recordKey, testdata(t, "messaging/state.json"))
+	c.requests()
+	if r, etag, err = k.Read(t.Context()); r == nil || r.StackName != "Messaging" || etag != ETag(o.ETag) || err != nil {
+		t.Fatalf("a record: %v, %q, %v", r, etag, err)
+	}
+	c.wantRequests(t, "GetObject "+recordKey)
+	c.PutObject(bucket, recordKey, []byte(`{"version":99}`))
+	_, _, err = k.Read(t.Context())
+	if e := as[*VersionError](t, err); e.Found != "99" || !strings.Contains(err.Error(), recordKey) {
+		t.Errorf("got %v", err)
+	}
+	c.on("GetObject", "", 0, 0, answer(http.StatusForbidden, "AccessDenied"))
+	_, _, err = k.Read(t.Context())
+	as[*AccessError](t, err)
+}
+
+func TestConfirm(t *testing.T) { // (S-412)
+	c, k := shop(t)
+	if err := k.Confirm(t.Context(), Absent); err != nil {
+		t.Errorf("still absent: %v", err)
+	}
+	if err := k.Confirm(t.Context(), Legacy); err != nil {
+		t.Errorf("still at the old key only: %v", err)
+	}
+	o := c.PutObject(bucket, recordKey, []byte("{}"))
+	if err := k.Confirm(t.Context(), ETag(o.ETag)); err != nil {
+		t.Errorf("still the same: %v", err)
+	}
+	as[*ConflictError](t, k.Confirm(t.Context(), Absent))
+	c.PutObject(bucket, recordKey, []byte("{ }"))
+	e := as[*ConflictError](t, k.Confirm(t.Context(), ETag(o.ETag)))
+	if e.Key != recordKey {
+		t.Errorf("got %+v", e)
+	}
+	k.store.remove(t.Context(), recordKey, Absent)
+	as[*ConflictError](t, k.Confirm(t.Context(), ETag(o.ETag)))
+}
+
+func TestDeletable(t *testing.T) { // (S-57)
+	_, k := shop(t)
+	elsewhere := rows(1)
+	elsewhere.Region = "us-east-1"
+	e := as[*MalformedError](t, k.Deletable(elsewhere))
+	if !strings.Contains(e.Error(), "us-east-1") || !strings.Contains(e.Error(), recordKey) {
+		t.Errorf("got %v", e)
+	}
+	empty := rows(0)
+	empty.Region = "us-east-1"
+	for _, r := range []*Record{nil, rows(1), empty} {
+		if err := k.Deletable(r); err != nil {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestDelete(t *testing.T) {
+	all := []string{ledgerName, recordName, journalName, pendingName, retainedName}
+	fill := func(c *cloud) ETag {
+		for _, name := range all {
+			c.PutObject(bucket, shopKey+name, []byte("{}"))
+		}
+		c.PutObject(bucket, "cdkd/Shop/state.json", []byte(`{"region":"eu-west-1"}`))
+		o, _ := c.Object(bucket, recordKey)
+		return ETag(o.ETag)
+	}
+	t.Run("in the order that leaves nothing unvouched for (S-74)", func(t *testing.T) {
+		c, k := shop(t)
+		etag := fill(c)
+		if err := k.Delete(t.Context(), etag); err != nil {
+			t.Fatal(err)
+		}
+		var deletes []string
+		for _, r := range c.requests() {
+			if key, ok := strings.CutPrefix(r, "DeleteObject "); ok {
+				deletes = append(deletes, key)
+			}
+		}
+		want := []string{shopKey + ledgerName, recordKey, "cdkd/Shop/state.json", shopKey + journalName, shopKey + pendingName}
+		if diff := cmp.Diff(want, deletes); diff != "" {
+			t.Errorf("deletes (-want +got):\n%s", diff)
+		}
+		if !c.has(shopKey + retainedName) {
+			t.Error("the retained list is gone")
+		}
+	})
+	t.Run("a ledger that cannot be deleted leaves the record (S-74)", func(t *testing.T) {
+		c, k := shop(t)
+		etag := fill(c)
+		c.on("DeleteObject", ledgerName, 0, 0, answer(http.StatusForbidden, "AccessDenied"))
+		as[*AccessError](t, k.Delete(t.Context(), etag))
+		if !c.has(recordKey) || !c.has(shopKey+journalName) {
+			t.Error("something was deleted")
+		}
+	})
+	t.Run("not a record that was written since (S-83)", func(t *testing.T) {
+		c, k := shop(t)
+		etag := fill(c)
+		c.PutObject(bucket, recordKey, []byte("theirs"))
+		as[*ConflictError](t, k.Delete(t.Context(), etag))
+		if !c.has(recordKey) || !c.has(shopKey+journalName) {
+			t.Error("something was deleted")
+		}
+	})
+	t.Run("a legacy record of another region stays (S-74)", func(t *testing.T) {
+		c, k := shop(t)
+		etag := fill(c)
+		c.PutObject(bucket, "cdkd/Shop/state.json", []byte(`{"region":"us-east-1"}`))
+		if err := k.Delete(t.Context(), etag); err != nil {
+			t.Fatal(err)
+		}
+		if !c.has("cdkd/Shop/state.json") {
+			t.Error("it is gone")
+		}
+	})
+}
+
+func TestList(t *testing.T) { // (S-20, S-21)
+	c, k := shop(t)
+	for key, body := range map[string]string{
+		"cdkd/A/eu-west-1/state.json":             "",
+		"cdkd/A/us-east-1/state.json":             "",
+		"cdkd/A~B/eu-west-1/state.json":           "",
+		"cdkd/Old/state.json":                     `{"region":"us-east-1"}`,
+		"cdkd/Older/state.json":                   `{}`,
+		"cdkd/A/state.json":                       `{"region":"us-east-1"}`, // not twice
+		"cdkd/A/eu-west-1/lock.json":              "",
+		"cdkd/_index/eu-west-1/exports.json":      "",
+		"cdkd/deep/er/eu-west-1/state.json":       "",
+		"other/C/eu-west-1/state.json":            "",
+		"_cdkd-registry/eu-west-1/A.json":         "",
+		"cdkd/A/eu-west-1/deployments/state.json": "",
+	} {
+		c.PutObject(bucket, key, []byte(body))
+	}
+	got, err := k.store.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Ref{{"A", "eu-west-1"}, {"A", "us-east-1"}, {"A~B", "eu-west-1"}, {"Old", "us-east-1"}, {"Older", ""}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestListPages(t *testing.T) { // (S-21)
+	c, k := shop(t)
+	const n = 1205
+	for i := range n {
+		c.PutObject(bucket, "cdkd/S"+string(rune('a'+i%26))+strings.Repeat("x", i/26)+"/eu-west-1/state.json", nil)
+	}
+	got, err := k.store.List(t.Context())
+	if err != nil || len(got) != n {
+		t.Errorf("%d stacks, want %d (%v)", len(got), n, err)
+	}
+	c.wantRequests(t, "ListObjectsV2", "ListObjectsV2")
+}

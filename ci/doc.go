@@ -18,3 +18,5 @@
 // The package makes no calls; package github does. It renders nothing; package
 // report does.
 package ci
+
+//go:generate go run ./generate

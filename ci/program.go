@@ -97,7 +97,8 @@ func (p Program) subcommand(c Command, name string) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:                   use + " [flags]",
-		Short:                 c.Description,
+		Short:                 firstSentence(c.Description),
+		Long:                  c.Description,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -106,6 +107,7 @@ func (p Program) subcommand(c Command, name string) *cobra.Command {
 			return p.run(cmd.Context(), g, c.Name, p.Surface.Interactive())
 		},
 	}
+	cmd.Flags().SortFlags = false // the table's order is by subject
 	for _, in := range table {
 		if in.ActionOnly || !in.Of(c.Name) {
 			continue
@@ -155,7 +157,7 @@ func (c *collector) Type() string {
 	case *map[string]string:
 		return "name=value"
 	case *bool:
-		return ""
+		return "bool" // the flag library leaves this word out
 	}
 	return "value"
 }
@@ -201,4 +203,9 @@ func (p Program) noArguments(c *cobra.Command, args []string) error {
 		Given: shown(args[0]),
 		Want:  fmt.Sprintf("want a command of %s --help", c.CommandPath()),
 	}}}
+}
+
+func firstSentence(text string) string {
+	first, _, _ := strings.Cut(text, ". ")
+	return strings.TrimSuffix(first, ".")
 }

@@ -27,7 +27,7 @@ type Surface struct {
 	resume  string // the token that lets workflow commands through again
 	child   int    // child outputs under way
 	masks   []string
-	outputs map[string]int // UTF-16 units of each output
+	outputs map[string]string // as last written
 }
 
 // FromEnv returns the surface of this process.
@@ -48,7 +48,7 @@ func New(environ []string, out, err io.Writer) *Surface {
 		err:     err,
 		token:   rand.Text,
 		written: map[Level]int{},
-		outputs: map[string]int{},
+		outputs: map[string]string{},
 	}
 	if s.step = s.Getenv("GITHUB_ACTIONS") == "true"; s.step {
 		// Commands, the log and the output of children share one stream: the

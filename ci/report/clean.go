@@ -9,8 +9,8 @@ import (
 // hidden stands for what is not shown.
 const hidden = "(hidden)"
 
-// credentials are the shapes of text that is a secret wherever it stands. A
-// group named keep is what may stay of it.
+// credentials are the shapes of text that is a secret wherever it stands. The
+// groups keep and after may stay.
 var credentials = []*regexp.Regexp{
 	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
 	regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`),
@@ -24,8 +24,10 @@ var credentials = []*regexp.Regexp{
 	regexp.MustCompile(`\bsk-[0-9A-Za-z_-]{20,}`),
 	regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]*`),
 	regexp.MustCompile(`(?i)(?P<keep>\bbearer\s+)[0-9a-z._~+/=-]{16,}`),
-	regexp.MustCompile(`(?P<keep>[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@]*:)[^/\s@]+@`),
-	regexp.MustCompile(`(?i)(?P<keep>\b[a-z0-9_.-]*(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key)["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s"',;&)}\]{(\[]{4,})`),
+	regexp.MustCompile(`(?P<keep>[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@]*:)[^/\s@]+(?P<after>@)`),
+	// An assignment. The colon of an ARN (…:secret:name) is none.
+	regexp.MustCompile(`(?i)(?P<keep>\b[a-z0-9_.-]*(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key)["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*')`),
+	regexp.MustCompile(`(?i)(?P<keep>\b[a-z0-9_.-]*(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key)["']?\s*(?:=\s*|:\s+))[^\s"',;&)}\]{(\[]{4,}`),
 }
 
 // secretKey is 40 characters that could be an AWS secret access key.
@@ -48,11 +50,7 @@ func clean(text string) string {
 		return r
 	}, text)
 	for _, shape := range credentials {
-		replacement := hidden
-		if shape.SubexpIndex("keep") > 0 {
-			replacement = "${keep}" + hidden
-		}
-		text = shape.ReplaceAllString(text, replacement)
+		text = shape.ReplaceAllString(text, "${keep}"+hidden+"${after}")
 	}
 	return secretKey.ReplaceAllStringFunc(text, func(s string) string {
 		m := secretKey.FindStringSubmatch(s)

@@ -15,6 +15,8 @@ type leaf struct {
 	sign byte // '+' or '-'
 	path string
 	v    any
+	// instead tells that the line stands in place of one with the other sign.
+	instead bool
 }
 
 // compare lists where two values differ, as deep as they can be told apart.
@@ -32,12 +34,12 @@ func compare(path string, old, new any) []leaf {
 			if w, ok := b.Get(k); ok {
 				out = append(out, compare(join(path, k), v, w)...)
 			} else {
-				out = append(out, leaf{'-', join(path, k), v})
+				out = append(out, leaf{sign: '-', path: join(path, k), v: v})
 			}
 		}
 		for k, w := range b.All() {
 			if !a.Has(k) {
-				out = append(out, leaf{'+', join(path, k), w})
+				out = append(out, leaf{sign: '+', path: join(path, k), v: w})
 			}
 		}
 		return out
@@ -47,7 +49,7 @@ func compare(path string, old, new any) []leaf {
 			return compareLists(path, x, y)
 		}
 	}
-	return []leaf{{'-', path, old}, {'+', path, new}}
+	return []leaf{{'-', path, old, true}, {'+', path, new, true}}
 }
 
 // compareLists matches equal entries (the longest common subsequence) and
@@ -76,10 +78,10 @@ func compareLists(path string, x, y []any) []leaf {
 				out = append(out, compare(index(path, come[0]), x[gone[0]], y[come[0]])...)
 				gone, come = gone[1:], come[1:]
 			case len(gone) > 0:
-				out = append(out, leaf{'-', index(path, gone[0]), x[gone[0]]})
+				out = append(out, leaf{sign: '-', path: index(path, gone[0]), v: x[gone[0]]})
 				gone = gone[1:]
 			default:
-				out = append(out, leaf{'+', index(path, come[0]), y[come[0]]})
+				out = append(out, leaf{sign: '+', path: index(path, come[0]), v: y[come[0]]})
 				come = come[1:]
 			}
 		}
@@ -103,9 +105,6 @@ func compareLists(path string, x, y []any) []leaf {
 		come = append(come, j)
 	}
 	flush()
-	if len(out) == 0 && len(x) != len(y) { // the lists differ only by entries that are equal to themselves
-		return []leaf{{'-', path, x}, {'+', path, y}}
-	}
 	return out
 }
 
@@ -143,9 +142,9 @@ func difference(c *plan.Change) string {
 		case p.HasOld && p.HasNew:
 			leaves = compare(oneLine(p.Path), old, new)
 		case p.HasOld:
-			leaves = []leaf{{'-', oneLine(p.Path), old}}
+			leaves = []leaf{{sign: '-', path: oneLine(p.Path), v: old}}
 		default:
-			leaves = []leaf{{'+', oneLine(p.Path), new}}
+			leaves = []leaf{{sign: '+', path: oneLine(p.Path), v: new}}
 		}
 		notes := propertyNotes(p)
 		if len(leaves) == 0 { // equal when resolved as far as it can be
@@ -157,7 +156,7 @@ func difference(c *plan.Change) string {
 			if i == len(leaves)-1 {
 				note = notes
 			}
-			l.write(&b, p.HasOld && p.HasNew, note)
+			l.write(&b, note)
 		}
 	}
 	for _, a := range c.Attributes {
@@ -166,8 +165,8 @@ func difference(c *plan.Change) string {
 	return b.String()
 }
 
-func (l leaf) write(b *strings.Builder, changing bool, note string) {
-	text := shorten(unmark(show(l.v), changing && l.sign == '+'))
+func (l leaf) write(b *strings.Builder, note string) {
+	text := shorten(unmark(show(l.v), l.instead && l.sign == '+'))
 	lines := strings.Split(text, "\n")
 	fmt.Fprintf(b, "%c %s: %s", l.sign, unmark(l.path, false), lines[0])
 	for _, line := range lines[1:] {

@@ -22,6 +22,17 @@ var labelsOf = map[plan.Action]string{
 	plan.Create:     "create",
 }
 
+// verb says what would be done, where it differs from the label.
+func verb(a plan.Action, n int) string {
+	switch a {
+	case plan.MayReplace:
+		return fmt.Sprintf("perhaps replace %d", n)
+	case plan.Retain:
+		return fmt.Sprintf("leave %d in AWS", n)
+	}
+	return fmt.Sprintf("%s %d", labelsOf[a], n)
+}
+
 // A tally counts planned changes by action.
 type tally map[plan.Action]int
 
@@ -55,7 +66,7 @@ func (t tally) String() string {
 	var parts []string
 	for _, a := range actions {
 		if t[a] > 0 {
-			parts = append(parts, fmt.Sprintf("%d to %s", t[a], labelsOf[a]))
+			parts = append(parts, fmt.Sprintf("%d to %s", t[a], strings.Replace(labelsOf[a], "may", "perhaps", 1)))
 		}
 	}
 	if t[plan.NoChange] > 0 {
@@ -92,29 +103,29 @@ func title(run *result.Run, name func(string) string) string {
 	case len(run.Stacks) > 1:
 		subject = fmt.Sprintf("%d stacks", len(run.Stacks))
 	}
-	verb, did := "Deploy", "Deployed"
+	command, did := "Deploy", "Deployed"
 	switch run.Command {
 	case "destroy":
-		verb, did = "Destroy", "Destroyed"
+		command, did = "Destroy", "Destroyed"
 	case "diff":
-		verb = "Diff"
+		command = "Diff"
 	}
 	switch run.Outcome {
 	case result.Cancelled:
-		return verb + " of " + subject + " was cancelled"
+		return command + " of " + subject + " was cancelled"
 	case result.Locked:
 		return capital(subject) + " is locked by another run"
 	case result.PlanChanged:
 		return "What would be done to " + subject + " is not what was reviewed"
 	case result.ApprovalRequired:
-		return verb + " of " + subject + " needs approval"
+		return command + " of " + subject + " needs approval"
 	case result.Drifted:
 		return capital(subject) + " drifted"
 	case result.Failed:
 		if planned(run) && run.Command == "diff" && !failed(run) {
 			break // what differs is the failure
 		}
-		return verb + " of " + subject + " failed" + rolledBack(run)
+		return command + " of " + subject + " failed" + rolledBack(run)
 	case result.Partial:
 		n := 0
 		for _, s := range run.Stacks {
@@ -141,7 +152,7 @@ func wouldDo(run *result.Run, subject string) string {
 	var parts []string
 	for _, a := range actions {
 		if t[a] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", labelsOf[a], t[a]))
+			parts = append(parts, verb(a, t[a]))
 		}
 	}
 	if len(parts) == 0 {

@@ -1,0 +1,208 @@
+package ci
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// An Output is one row of the documentation of the step's outputs.
+type Output struct{ Name, Description string }
+
+// Outputs are the outputs that have a fixed name. Those of the stacks are
+// named by [OutputNames].
+func Outputs() []Output {
+	return []Output{
+		{"outcome", "How the run ended: `cancelled`, `failed`, `locked`, `plan-changed`, `approval-required`, `drifted`, `partial`, `success` or `no-change`; of several stacks' the first in this list."},
+		{"exit-code", "What was decided, whatever the step's conclusion: 0 done, 1 not done, 2 done in part, 130 interrupted."},
+		{"changed", "`true` when something was changed or, by `diff` and `dry-run`, would be."},
+		{"created", "How many resources were created."},
+		{"updated", "How many resources were updated or replaced."},
+		{"deleted", "How many resources were deleted."},
+		{"skipped", "How many resources were knowingly left alone."},
+		{"failed", "How many resources failed."},
+		{"unchanged", "How many resources had nothing to do."},
+		{"unaddressed", "Why the outcome is `partial`: a JSON list of {stack, logicalId, type, physicalId, reason, remedy}."},
+		{"failure-reason", "One stable word: `lock`, `registry`, `name-held`, `approval`, `plan-changed`, `synth`, `template`, `credentials`, `state-conflict`, `resource`, `output`, `input` or `internal`."},
+		{"lock", "Who holds the lock that could not be had: JSON {owner, operation, stack, region, expiresAt, runUrl}."},
+		{"outputs", "The outputs of the stacks: JSON {stack: {name: value}}. A stack that the run has in several regions is named `stack (region)`."},
+		{"comment-url", "The address of the pull request comment."},
+		{"run-id", "The id under which the run is recorded in the state bucket."},
+	}
+}
+
+// An Ending is what a run comes to, once the inputs had their say.
+type Ending struct {
+	Outcome result.Outcome
+	// ExitCode is what was decided; StepCode is what the process exits with.
+	ExitCode, StepCode int
+}
+
+// End maps a run to its exit. allow-unaddressed makes a partial outcome count
+// as done; on-partial: warn only keeps the step green; fail makes a diff with
+// changes a failure.
+func End(run *result.Run, in *Inputs) Ending {
+	e := Ending{Outcome: run.Outcome}
+	if e.Outcome == "" {
+		e.Outcome = result.NoChange
+	}
+	if in.Command == Diff && in.Fail && e.Outcome == result.Success {
+		e.Outcome = result.Failed
+	}
+	e.ExitCode = e.Outcome.ExitCode()
+	if e.Outcome == result.Partial && in.AllowUnaddressed {
+		e.ExitCode = 0
+	}
+	e.StepCode = e.ExitCode
+	if e.Outcome == result.Partial && in.OnPartial == PartialWarn {
+		e.StepCode = 0
+	}
+	return e
+}
+
+// SetRun writes the outputs of a run that ended. The error joins those of all
+// outputs that could not be written.
+func (s *Surface) SetRun(run *result.Run, end Ending) error {
+	c := run.Counts()
+	unaddressed := []result.Unaddressed{}
+	var lock *result.Lock
+	outputs := value.NewObject()
+	regions := map[string]int{}
+	for _, st := range run.Stacks {
+		regions[st.Name]++
+	}
+	for _, st := range run.Stacks {
+		unaddressed = append(unaddressed, st.Unaddressed...)
+		if lock == nil {
+			lock = st.Lock
+		}
+		if st.Outputs.Len() > 0 {
+			key := st.Name
+			if regions[key] > 1 {
+				key += " (" + st.Region + ")"
+			}
+			outputs.Set(key, st.Outputs)
+		}
+	}
+	lockJSON := ""
+	if lock != nil {
+		lockJSON = compact(lock)
+	}
+	var errs []error
+	for _, o := range [][2]string{
+		{"outcome", string(end.Outcome)},
+		{"exit-code", strconv.Itoa(end.ExitCode)},
+		{"changed", strconv.FormatBool(run.Changed())},
+		{"created", strconv.Itoa(c.Created)},
+		{"updated", strconv.Itoa(c.Updated)},
+		{"deleted", strconv.Itoa(c.Deleted)},
+		{"skipped", strconv.Itoa(c.Skipped)},
+		{"failed", strconv.Itoa(c.Failed)},
+		{"unchanged", strconv.Itoa(c.Unchanged)},
+		{"failure-reason", string(run.Reason)},
+		{"run-id", run.RunID},
+		{"lock", lockJSON},
+		{"unaddressed", compact(unaddressed)},
+		{"outputs", value.JSON(outputs)},
+	} {
+		errs = append(errs, s.SetOutput(o[0], o[1]))
+	}
+	return errors.Join(errs...)
+}
+
+// SetStack writes the outputs of one stack, as soon as they are known.
+func (s *Surface) SetStack(names *OutputNames, st *result.Stack) error {
+	var errs []error
+	for output, name := range names.Of(st.Name, st.Region, st.Outputs.Keys()) {
+		v := st.Outputs.Value(output)
+		text, ok := value.Text(v)
+		if !ok {
+			text = value.JSON(v)
+		}
+		errs = append(errs, s.SetOutput(name, text))
+	}
+	return errors.Join(errs...)
+}
+
+// compact is JSON on one line that a shell can read: no HTML escapes.
+func compact(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return "" // of the types that are given here none fails
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// OutputNameRule documents what [OutputNames] does.
+const OutputNameRule = `The output of a stack is named by stack and output with a dot between, so that stacks do not overwrite each other's. A character that is neither an ASCII letter or digit nor "-" or "_" becomes "_". GitHub does not tell upper and lower case apart: where two stacks of the run, or two outputs of a stack, come to the same name that way, each of them gets "_" and eight hexadecimal digits, the start of the SHA-256 of the output's name or, for stacks, of the stack's name, a line end and its region. The name does not depend on which stack was done first.`
+
+// OutputNames names the step outputs of stacks by [OutputNameRule].
+type OutputNames struct{ prefix map[StackID]string }
+
+// A StackID tells the stacks of a run apart.
+type StackID struct{ Name, Region string }
+
+// NewOutputNames takes all the stacks of the run.
+func NewOutputNames(stacks []StackID) *OutputNames {
+	return &OutputNames{distinct(stacks, func(s StackID) (string, string) { return s.Name, s.Name + "\n" + s.Region })}
+}
+
+// Of returns the names of a stack's outputs, by output.
+func (n *OutputNames) Of(stack, region string, outputs []string) map[string]string {
+	prefix, ok := n.prefix[StackID{stack, region}]
+	if !ok {
+		prefix = acceptable(stack)
+	}
+	names := distinct(outputs, func(o string) (string, string) { return o, o })
+	for o, name := range names {
+		names[o] = prefix + "." + name
+	}
+	return names
+}
+
+// distinct gives each item an acceptable name; names gives an item's own and
+// what tells it from all others.
+func distinct[T comparable](items []T, names func(T) (name, identity string)) map[T]string {
+	taken := map[string]int{}
+	items = slices.Clone(items)
+	seen := map[T]bool{}
+	items = slices.DeleteFunc(items, func(i T) bool {
+		twice := seen[i]
+		seen[i] = true
+		return twice
+	})
+	for _, item := range items {
+		name, _ := names(item)
+		taken[strings.ToLower(acceptable(name))]++
+	}
+	out := make(map[T]string, len(items))
+	for _, item := range items {
+		name, identity := names(item)
+		out[item] = acceptable(name)
+		if taken[strings.ToLower(out[item])] > 1 {
+			sum := sha256.Sum256([]byte(identity))
+			out[item] += "_" + hex.EncodeToString(sum[:4])
+		}
+	}
+	return out
+}
+
+func acceptable(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, name)
+}

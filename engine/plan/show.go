@@ -10,15 +10,17 @@ import (
 // hidden stands for a value that must not be shown.
 const hidden = secret.Masked
 
-// shownOld and shownNew give a property's values as they may be shown.
+// shownOld and shownNew give values as they may be shown: of a secret its
+// expression at most.
 func (p PropertyChange) shownOld() any { return shown(p.Old, p.Secret || p.NoEcho) }
 func (p PropertyChange) shownNew() any { return shown(p.New, p.Secret || p.NoEcho) }
 
-func (o OutputChange) shownOld() any { return shown(o.Old, o.Secret && !expression(o.Old)) }
-func (o OutputChange) shownNew() any { return shown(o.New, o.Secret && !expression(o.New)) }
+func (o OutputChange) shownOld() any { return shown(o.Old, o.Secret) }
+func (o OutputChange) shownNew() any { return shown(o.New, o.Secret) }
 
 func shown(v any, hide bool) any {
-	if hide && v != nil {
+	text, _ := v.(string)
+	if hide && v != nil && !secret.IsExpression(text) {
 		return hidden
 	}
 	return v

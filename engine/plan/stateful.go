@@ -35,10 +35,7 @@ var stateful = []string{
 // Stateful tells whether replacing a resource of this type loses what it holds.
 // A log group counts whether or not it has a retention: without one it keeps
 // everything for ever, which is the stronger promise.
-func Stateful(typ string) bool {
-	_, found := slices.BinarySearch(stateful, typ)
-	return found
-}
+func Stateful(typ string) bool { return slices.Contains(stateful, typ) }
 
 var snapshotTypes = []string{
 	"AWS::DocDB::DBCluster",

@@ -148,9 +148,10 @@ func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.P
 	}
 }
 
-// carry keeps of the last status what the next one leaves out.
+// carry keeps of the last status what the next one leaves out. A failure
+// speaks for itself: an identifier that it does not name was not made.
 func carry(last, next *types.ProgressEvent) *types.ProgressEvent {
-	if next.Identifier == nil {
+	if next.Identifier == nil && next.OperationStatus != types.OperationStatusFailed {
 		next.Identifier = last.Identifier
 	}
 	if next.Operation == "" {

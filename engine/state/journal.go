@@ -110,7 +110,6 @@ func ParseJournal(key string, b []byte) (*Journal, error) {
 		in.bad("segments", "a list")
 	}
 	j := &Journal{StackName: in.text("stackName"), Region: in.text("region"), read: o}
-	in.where = ""
 	in.objects("segments", func(e reader) { j.Segments = append(j.Segments, parseSegment(e)) })
 	if len(problems) > 0 {
 		return nil, &MalformedError{Key: key, Problems: problems, Hint: hint}

@@ -68,10 +68,7 @@ func (r reader) texts(name string) []string {
 // objects reads a list of objects and calls each with its place in the list.
 func (r reader) objects(name string, each func(reader)) {
 	for i, v := range r.list(name) {
-		where := fmt.Sprintf("%s[%d]", name, i)
-		if r.where != "" {
-			where += " of " + r.where
-		}
+		where := fmt.Sprintf("%s[%d] of %s", name, i, r.where)
 		o, ok := v.(*value.Object)
 		if !ok {
 			*r.problems = append(*r.problems, fmt.Sprintf("%s is %s and must be an object", where, value.Kind(v)))

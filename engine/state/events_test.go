@@ -1,0 +1,213 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRunID(t *testing.T) { // (S-140)
+	id := NewRunID(time.Date(2026, 1, 2, 4, 4, 5, 67_890_000, time.FixedZone("", 3600)))
+	if !regexp.MustCompile(`^20260102T030405067Z-[0-9a-f]{8}$`).MatchString(id) {
+		t.Errorf("got %s", id)
+	}
+}
+
+func runKey(id string) string { return shopKey + "deployments/" + id + ".jsonl" }
+
+const indexKey = shopKey + "deployments/index.json"
+
+func TestRunHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // (S-140, S-143)
+		c, k := bubbleShop(t)
+		r := k.StartRun(t.Context(), RunOptions{ID: "20000101T000000000Z-00000001", Command: "deploy", Engine: "cdkd-action/1.0.0"})
+		r.Emit(Event{EventType: ResourceStarted, Operation: OpCreate, LogicalID: "Q", ResourceType: "AWS::SQS::Queue", ProvisionedBy: BySDK})
+		time.Sleep(1500 * time.Millisecond)
+		ms := int64(1500)
+		r.Emit(Event{
+			EventType: ResourceFailed, StackName: "Shop~Child", Operation: OpCreate, LogicalID: "Q", ResourceType: "AWS::SQS::Queue",
+			ProvisionedBy: BySDK, DurationMS: &ms,
+			Error: &EventError{Name: "ProvisioningError", Message: "create <Q> & fail", AWSErrorCode: "AccessDenied", RequestID: "r"},
+		})
+		r.Finish(t.Context(), Failed, &Counts{Failed: 1}, &EventError{Name: "E", Message: "m"})
+		r.Finish(t.Context(), Succeeded, nil, nil) // once only
+		r.Emit(Event{EventType: ResourceStarted})  // too late
+		want := strings.Join([]string{
+			`{"timestamp":"2000-01-01T00:00:00.000Z","eventType":"RUN_STARTED","stackName":"Shop","command":"deploy","region":"eu-west-1","cdkdVersion":"cdkd-action/1.0.0"}`,
+			`{"timestamp":"2000-01-01T00:00:00.000Z","eventType":"RESOURCE_STARTED","stackName":"Shop","operation":"CREATE","logicalId":"Q","resourceType":"AWS::SQS::Queue","provisionedBy":"sdk"}`,
+			`{"timestamp":"2000-01-01T00:00:01.500Z","eventType":"RESOURCE_FAILED","stackName":"Shop~Child","operation":"CREATE","logicalId":"Q","resourceType":"AWS::SQS::Queue","provisionedBy":"sdk","durationMs":1500,"error":{"name":"ProvisioningError","message":"create <Q> & fail","awsErrorCode":"AccessDenied","requestId":"r"}}`,
+			`{"timestamp":"2000-01-01T00:00:01.500Z","eventType":"RUN_FINISHED","stackName":"Shop","result":"FAILED","counts":{"created":0,"updated":0,"deleted":0,"failed":1},"durationMs":1500,"error":{"name":"E","message":"m"}}`,
+			"",
+		}, "\n")
+		if diff := cmp.Diff(want, c.body(t, runKey("20000101T000000000Z-00000001"))); diff != "" {
+			t.Errorf("history (-want +got):\n%s", diff)
+		}
+		if o, _ := c.Object(bucket, runKey("20000101T000000000Z-00000001")); o.ContentType != "application/x-ndjson" {
+			t.Errorf("content type %s", o.ContentType)
+		}
+		golden(t, "run-index.json", []byte(c.body(t, indexKey)))
+	})
+}
+
+func TestRunFlushes(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		emit  int // beside the first
+		after time.Duration
+		want  int // writes of the history by then
+	}{
+		{"not before two seconds", 10, 1999 * time.Millisecond, 0},
+		{"two seconds after an event", 10, 2 * time.Second, 1},
+		{"at once when fifty wait", 49, 0, 1},
+		{"nothing new, nothing written", 10, time.Minute, 1},
+	} {
+		t.Run(tt.name+" (S-140)", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, k := bubbleShop(t)
+				r := k.StartRun(t.Context(), RunOptions{ID: "run"})
+				for range tt.emit {
+					r.Emit(Event{EventType: ResourceStarted})
+				}
+				time.Sleep(tt.after)
+				synctest.Wait()
+				if got := len(c.requests()); got != tt.want {
+					t.Errorf("%d writes, want %d", got, tt.want)
+				}
+				r.Finish(t.Context(), Succeeded, nil, nil)
+				if got := strings.Count(c.body(t, runKey("run")), "\n"); got != tt.emit+2 {
+					t.Errorf("%d lines, want %d", got, tt.emit+2)
+				}
+			})
+		})
+	}
+}
+
+func TestRunEndIsTwoRequestsDeep(t *testing.T) { // (S-143)
+	c, k := shop(t)
+	var both sync.WaitGroup
+	both.Add(2) // deadlocks unless the history is written while the index is read
+	meet := first(func() { both.Done(); both.Wait() })
+	c.on("PutObject", ".jsonl", 0, 1, meet)
+	c.on("GetObject", "index.json", 0, 1, meet)
+	k.StartRun(t.Context(), RunOptions{ID: "run"}).Finish(t.Context(), Succeeded, nil, nil)
+	got := c.requests()
+	if len(got) != 3 || got[2] != "PutObject "+indexKey {
+		t.Errorf("requests %q", got)
+	}
+}
+
+func TestRunIsBestEffort(t *testing.T) { // (S-140)
+	c := newCloud(t)
+	n := new(notes)
+	k := open(t, c.overHTTP(t), func(o *Options) { o.Warn = n.add }).Stack("Shop", "eu-west-1")
+	c.on("PutObject", "", 0, 0, answer(http.StatusForbidden, "AccessDenied"))
+	r := k.StartRun(t.Context(), RunOptions{ID: "run"})
+	for range 200 {
+		r.Emit(Event{EventType: ResourceStarted})
+	}
+	r.Finish(t.Context(), Succeeded, nil, nil)
+	if got := n.all(); len(got) != 1 || !strings.Contains(got[0], "Shop") {
+		t.Errorf("warned %q", got)
+	}
+}
+
+func TestRunsAreTwenty(t *testing.T) { // (S-143)
+	c, k := shop(t)
+	for i := range 23 {
+		k.StartRun(t.Context(), RunOptions{ID: fmt.Sprintf("20260101T0000%02d000Z-00000000", i), Command: "deploy"}).
+			Finish(t.Context(), Succeeded, nil, nil)
+	}
+	runs, err := k.Runs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(runs) != 20 || runs[0].RunID != "20260101T000022000Z-00000000" || runs[19].RunID != "20260101T000003000Z-00000000" {
+		t.Errorf("%d runs, from %s to %s", len(runs), runs[0].RunID, runs[len(runs)-1].RunID)
+	}
+	var histories []string
+	for _, o := range c.Objects(bucket) {
+		if strings.HasSuffix(o.Key, ".jsonl") {
+			histories = append(histories, o.Key)
+		}
+	}
+	if len(histories) != 20 || histories[0] != runKey("20260101T000003000Z-00000000") {
+		t.Errorf("%d histories, the oldest %s", len(histories), histories[0])
+	}
+	if err := k.PurgeEvents(t.Context()); err != nil || len(c.Objects(bucket)) > 0 { // (S-146)
+		t.Errorf("purged with %v, %d objects left", err, len(c.Objects(bucket)))
+	}
+}
+
+func TestRunsOfTheCommandLine(t *testing.T) { // (S-140, S-143)
+	c, k := shop(t)
+	c.PutObject(bucket, indexKey, testdata(t, "mutate-61/index.json"))
+	c.PutObject(bucket, runKey("20261129T201718856Z-2a2bb9d7"), testdata(t, "mutate-61/events.jsonl"))
+	runs, err := k.Runs(t.Context())
+	if err != nil || len(runs) != 9 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	want := RunSummary{"20261129T201718856Z-2a2bb9d7", "deploy", "0.284.40", "2026-11-29T20:17:18.856Z", "2026-11-29T20:17:20.364Z", Failed, 8}
+	if diff := cmp.Diff(want, runs[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	events, err := k.Events(t.Context(), runs[0].RunID)
+	if err != nil || len(events) != 8 {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	var written strings.Builder
+	for _, e := range events {
+		enc := json.NewEncoder(&written)
+		enc.SetEscapeHTML(false)
+		enc.Encode(e)
+	}
+	if diff := cmp.Diff(string(testdata(t, "mutate-61/events.jsonl")), written.String()); diff != "" {
+		t.Errorf("written again (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunsWithoutAnIndex(t *testing.T) { // (S-144)
+	for name, index := range map[string]string{"missing": "", "torn": `{"indexVersion":1,"runs":[{`, "of another version": `{"indexVersion":2,"runs":[{"runId":"x"}]}`} {
+		t.Run(name, func(t *testing.T) {
+			c, k := shop(t)
+			if index != "" {
+				c.PutObject(bucket, indexKey, []byte(index))
+			}
+			c.PutObject(bucket, runKey("20261129T201718856Z-2a2bb9d7"), testdata(t, "mutate-61/events.jsonl"))
+			c.PutObject(bucket, runKey("20261129T201719000Z-00000000"),
+				[]byte(`{"eventType":"RUN_STARTED","timestamp":"t","command":"destroy"}`+"\nnot json\n[]\n{\"eventType\":\"NEW_KIND\"}\n{\"eventT"))
+			got, err := k.Runs(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []RunSummary{
+				{"20261129T201719000Z-00000000", "destroy", "", "t", "", Unknown, 2},
+				{"20261129T201718856Z-2a2bb9d7", "deploy", "0.284.40", "2026-11-29T20:17:18.860Z", "2026-11-29T20:17:20.257Z", Failed, 8},
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzEvents(f *testing.F) {
+	f.Add(testdata(f, "mutate-61/events.jsonl"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		events := parseEvents(b)
+		if len(events) > 1+strings.Count(string(b), "\n") {
+			t.Errorf("%d events", len(events))
+		}
+		if slices.ContainsFunc(events, func(e Event) bool { return e.EventType == "" }) {
+			t.Error("an event without a kind")
+		}
+	})
+}

@@ -18,7 +18,7 @@ type Surface struct {
 	environ []string
 	out     io.Writer // results; in a step, everything
 	err     io.Writer // the log of a terminal
-	in      *os.File  // where a person answers, nil when there is none
+	in      io.Reader // where a person answers, nil when there is none
 	token   func() string
 
 	mu      sync.Mutex

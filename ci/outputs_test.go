@@ -1,0 +1,140 @@
+package ci
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func TestEndings(t *testing.T) {
+	run := func(o result.Outcome) *result.Run { return &result.Run{Outcome: o} }
+	tests := []struct {
+		name string
+		run  *result.Run
+		in   Inputs
+		want Ending
+	}{
+		{"nothing to do (G-8.5)", run(""), Inputs{}, Ending{result.NoChange, 0, 0}},
+		{"success (G-8.5)", run(result.Success), Inputs{}, Ending{result.Success, 0, 0}},
+		{"failed (S-191)", run(result.Failed), Inputs{}, Ending{result.Failed, 1, 1}},
+		{"partial is 2 (S-191)", run(result.Partial), Inputs{OnPartial: PartialFail}, Ending{result.Partial, 2, 2}},
+		{"on-partial warn keeps the step green and says 2 (G-8.3)", run(result.Partial), Inputs{OnPartial: PartialWarn}, Ending{result.Partial, 2, 0}},
+		{"allow-unaddressed changes the code and not the outcome (S-192)", run(result.Partial), Inputs{AllowUnaddressed: true}, Ending{result.Partial, 0, 0}},
+		{"allow-unaddressed hides no failure (S-192)", run(result.Failed), Inputs{AllowUnaddressed: true, OnPartial: PartialWarn}, Ending{result.Failed, 1, 1}},
+		{"interrupted is 130 (S-441)", run(result.Cancelled), Inputs{OnPartial: PartialWarn}, Ending{result.Cancelled, 130, 130}},
+		{"a diff with changes is no failure (T-452)", run(result.Success), Inputs{Command: Diff}, Ending{result.Success, 0, 0}},
+		{"a diff with changes and fail is (T-452)", run(result.Success), Inputs{Command: Diff, Fail: true}, Ending{result.Failed, 1, 1}},
+		{"a diff without changes and fail is none (T-452)", run(result.NoChange), Inputs{Command: Diff, Fail: true}, Ending{result.NoChange, 0, 0}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := End(tt.run, &tt.in); got != tt.want {
+				t.Errorf("want %+v, got %+v", tt.want, got)
+			}
+		})
+	}
+}
+
+func TestOutputsOfARun(t *testing.T) {
+	r := &result.Run{Command: "deploy", RunID: "r1"}
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Success, Changed: true,
+		Counts: result.Counts{Created: 2, Updated: 1}, Outputs: value.NewObject("Url", "https://x/?a=1&b=2", "Ids", []any{"a", "b"})})
+	r.Add(&result.Stack{Name: "Shop", Region: "us-east-1", Outcome: result.NoChange, Counts: result.Counts{Unchanged: 3}, Outputs: value.NewObject("Url", "u")})
+	r.Add(&result.Stack{Name: "Data", Region: "eu-west-1", Outcome: result.Partial, Changed: true, Counts: result.Counts{Deleted: 1, Skipped: 1},
+		Unaddressed: []result.Unaddressed{{Stack: "Data", LogicalID: "B", Type: "AWS::S3::Bucket", PhysicalID: "b", Reason: "not empty", Remedy: "empty it"}}})
+	r.Add(&result.Stack{Name: "Net", Region: "eu-west-1", Outcome: result.Locked, Reason: result.ReasonLock,
+		Lock: &result.Lock{Owner: "o", Operation: "deploy", Stack: "Net", Region: "eu-west-1", ExpiresAt: 5}})
+	s := newStep(t)
+	if err := s.SetRun(r, End(r, &Inputs{})); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"outcome": "locked", "exit-code": "1", "changed": "true",
+		"created": "2", "updated": "1", "deleted": "1", "skipped": "1", "failed": "0", "unchanged": "3",
+		"failure-reason": "lock", "run-id": "r1",
+		"lock":        `{"owner":"o","operation":"deploy","stack":"Net","region":"eu-west-1","expiresAt":5}`,
+		"unaddressed": `[{"stack":"Data","logicalId":"B","type":"AWS::S3::Bucket","physicalId":"b","reason":"not empty","remedy":"empty it"}]`,
+		"outputs":     `{"Shop (eu-west-1)":{"Url":"https://x/?a=1&b=2","Ids":["a","b"]},"Shop (us-east-1)":{"Url":"u"}}`,
+	}
+	got := readEntries(t, s.file(t, "GITHUB_OUTPUT"))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(G-8.4) (-want +got):\n%s", diff)
+	}
+	for _, o := range Outputs() {
+		if _, written := got[o.Name]; !written && o.Name != "comment-url" {
+			t.Errorf("%s is documented and not written", o.Name)
+		}
+	}
+
+	empty := newStep(t)
+	if err := empty.SetRun(&result.Run{}, End(&result.Run{}, &Inputs{})); err != nil {
+		t.Fatal(err)
+	}
+	got = readEntries(t, empty.file(t, "GITHUB_OUTPUT"))
+	if got["unaddressed"] != "[]" || got["outputs"] != "{}" || got["lock"] != "" {
+		t.Errorf("empty values: %q", got)
+	}
+}
+
+func TestOutputsOfAStack(t *testing.T) {
+	s := newStep(t)
+	names := NewOutputNames([]StackID{{"Shop", "eu-west-1"}})
+	err := s.SetStack(names, &result.Stack{Name: "Shop", Region: "eu-west-1", Plan: &plan.Plan{},
+		Outputs: value.NewObject("Url", "u", "Port", value.Int(80), "Ids", []any{"a"}, "On", true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"Shop.Url": "u", "Shop.Port": "80", "Shop.Ids": `["a"]`, "Shop.On": "true"}
+	if diff := cmp.Diff(want, readEntries(t, s.file(t, "GITHUB_OUTPUT"))); diff != "" {
+		t.Errorf("(G-8.4) (-want +got):\n%s", diff)
+	}
+}
+
+func TestOutputNames(t *testing.T) {
+	tests := []struct {
+		name   string
+		stacks []StackID
+		of     StackID
+		output []string
+		want   map[string]string
+	}{
+		{"what GitHub accepts stays", []StackID{{"My-Shop", "r"}}, StackID{"My-Shop", "r"}, []string{"ApiUrl1"},
+			map[string]string{"ApiUrl1": "My-Shop.ApiUrl1"}},
+		{"what it does not becomes _", []StackID{{"A~B", "r"}}, StackID{"A~B", "r"}, []string{"ü.x\n<<E", "ok"},
+			map[string]string{"ü.x\n<<E": "A_B.__x___E", "ok": "A_B.ok"}},
+		{"outputs that differ in case", []StackID{{"S", "r"}}, StackID{"S", "r"}, []string{"url", "Url", "x"},
+			map[string]string{"url": "S.url_28e5ebab", "Url": "S.Url_157ce98b", "x": "S.x"}},
+		{"one stack in two regions", []StackID{{"S", "eu-west-1"}, {"S", "us-east-1"}}, StackID{"S", "us-east-1"}, []string{"x"}, nil},
+		{"a stack that was not announced", nil, StackID{"S", "r"}, []string{"x"}, map[string]string{"x": "S.x"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := NewOutputNames(tt.stacks).Of(tt.of.Name, tt.of.Region, tt.output)
+			if tt.want != nil {
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+			seen := map[string]bool{}
+			for _, n := range got {
+				if seen[strings.ToLower(n)] || strings.Count(n, ".") != 1 {
+					t.Errorf("%q is not unique, or has not one dot", n)
+				}
+				seen[strings.ToLower(n)] = true
+			}
+		})
+	}
+	two := NewOutputNames([]StackID{{"S", "eu-west-1"}, {"S", "us-east-1"}, {"s", "eu-west-1"}})
+	seen := map[string]bool{}
+	for _, id := range []StackID{{"S", "eu-west-1"}, {"S", "us-east-1"}, {"s", "eu-west-1"}} {
+		seen[strings.ToLower(two.Of(id.Name, id.Region, []string{"x"})["x"])] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("stacks share names: %v", seen)
+	}
+}

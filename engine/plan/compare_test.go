@@ -87,3 +87,25 @@ func TestReduce(t *testing.T) {
 		})
 	}
 }
+
+func TestBucketForm(t *testing.T) {
+	for _, c := range []struct {
+		rule, old, new string
+		want           Action
+	}{
+		{"a rule for all objects, with and without a filter (T-403)", `{"Rules":[{"Status":"Enabled","Filter":{"Prefix":""}}]}`, `{"Rules":[{"Status":"Enabled"}]}`, NoChange},
+		{"a rule for some objects (T-403)", `{"Rules":[{"Status":"Enabled","Filter":{"Prefix":"a"}}]}`, `{"Rules":[{"Status":"Enabled"}]}`, Update},
+		{"a rule with tags (T-403)", `{"Rules":[{"Status":"Enabled","TagFilters":[]}]}`, `{"Rules":[{"Status":"Enabled"}]}`, Update},
+		{"rules that cannot be told (T-403)", `{"Rules":[{"Status":"Enabled"}]}`, `{"Rules":{"Ref":"P"}}`, Update},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			p := compute(t, Input{
+				Current: recordOf(t, "B", "AWS::S3::Bucket", `{"LifecycleConfiguration":`+c.old+`}`),
+				Desired: []Resource{{LogicalID: "B", Type: "AWS::S3::Bucket", Properties: object(t, `{"LifecycleConfiguration":`+c.new+`}`)}},
+			})
+			if got := p.Changes[0].Action; got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}

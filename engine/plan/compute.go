@@ -28,6 +28,8 @@ type row struct {
 	want   *Resource
 	shape  *schema.Type
 	record *state.Resource
+
+	oldForm, newForm *value.Object // the properties as they are compared
 }
 
 // Compute says what a deploy of in would do.
@@ -150,6 +152,7 @@ func withoutAbsent(o *value.Object) *value.Object {
 // differences compares what is recorded with what is wanted, the recorded
 // members first.
 func (r *row) differences() []PropertyChange {
+	r.oldForm, r.newForm = normal(r.Type, r.record.Properties), normal(r.Type, r.Desired)
 	var list []PropertyChange
 	names := r.record.Properties.Keys()
 	for k := range r.Desired.All() {
@@ -174,14 +177,13 @@ func (r *row) differences() []PropertyChange {
 }
 
 func (r *row) difference(name string) (PropertyChange, bool) {
-	var old, new side
-	old.v, old.has = r.record.Properties.Get(name)
-	new.v, new.has = r.Desired.Get(name)
+	old, new := member(r.record.Properties, name), member(r.Desired, name)
 	p := PropertyChange{
 		Path: name, Old: old.v, HasOld: old.has, New: new.v, HasNew: new.has,
 		Unresolved: slices.Contains(r.want.Unresolved, name) || unresolved(new.v),
 		Secret:     slices.Contains(r.want.Secret, name),
 	}
+	old, new = member(r.oldForm, name), member(r.newForm, name)
 	equal := old.has == new.has && Equal(r.propertyShape(name), old.v, new.v)
 	if equal {
 		p.NoEcho = slices.Contains(r.want.Supplied, name)

@@ -98,6 +98,10 @@ func judgePath(shape *schema.Property, path []string, old, new side) verdict {
 
 func (s side) member(name string) side {
 	o, _ := s.v.(*value.Object)
+	return member(o, name)
+}
+
+func member(o *value.Object, name string) side {
 	v, has := o.Get(name)
 	if noValue(v) {
 		return side{}

@@ -137,3 +137,6 @@ func member(o *value.Object, name string, into any) error {
 	}
 	return decode(body, into)
 }
+
+// Source returns where a source is, by its path in the manifest.
+func (m *AssetManifest) Source(path string) (string, error) { return inside(m.Root, m.Dir, path) }

@@ -1,0 +1,131 @@
+// Package asset publishes what templates refer to: files and zipped folders,
+// in the buckets that the app names.
+//
+// An asset's key has the hash of its content, so what is there already is
+// never written again, and the same bytes are made from the same input. Each
+// destination is published once a run, however many stacks name it.
+//
+// Templates are no assets here: they are read from disk.
+package asset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/partition"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// An Environment is where a stack is deployed.
+type Environment struct{ Stack, AccountID, Region string }
+
+// A File is a file or a zipped folder with one of its destinations.
+type File struct {
+	Stack           string // the first that needs it
+	ID, DisplayName string
+
+	Bucket, Key, Region string
+
+	manifest   *assembly.AssetManifest
+	path       string
+	packaging  string
+	executable []string
+}
+
+// String names the file for messages.
+func (f *File) String() string {
+	name := f.ID
+	if f.DisplayName != "" {
+		name = f.DisplayName + " (" + f.ID + ")"
+	}
+	return "asset " + name + " of stack " + f.Stack
+}
+
+// URL is where the file has to be.
+func (f *File) URL() string { return "s3://" + f.Bucket + "/" + f.Key }
+
+// An ImageError says that a stack needs container images, which are not built
+// here.
+type ImageError struct {
+	Stack  string
+	Images []string
+}
+
+func (e *ImageError) Error() string {
+	return fmt.Sprintf("stack %s: image assets need a container build, which is not available yet: %s; push the image yourself and refer to it by its URI",
+		e.Stack, strings.Join(e.Images, ", "))
+}
+
+// Files lists what a stack needs published, each destination on its own. m may
+// be nil. A manifest with images gives an *ImageError.
+func Files(m *assembly.AssetManifest, env Environment) ([]*File, error) {
+	if m == nil {
+		return nil, nil
+	}
+	if len(m.Images) > 0 {
+		e := &ImageError{Stack: env.Stack}
+		for _, image := range m.Images {
+			name := image.ID
+			if image.DisplayName != "" {
+				name = image.DisplayName + " (" + image.ID + ")"
+			}
+			e.Images = append(e.Images, name)
+		}
+		return nil, e
+	}
+	var files []*File
+	for _, a := range m.Files {
+		if strings.HasSuffix(a.Path, ".template.json") {
+			continue
+		}
+		for _, d := range a.Destinations {
+			region := fill(d.Region, env.AccountID, env.Region)
+			if region == "" {
+				region = env.Region
+			}
+			files = append(files, &File{
+				Stack: env.Stack, ID: a.ID, DisplayName: a.DisplayName,
+				Bucket:   fill(d.Bucket, env.AccountID, region),
+				Key:      fill(d.Key, env.AccountID, region),
+				Region:   region,
+				manifest: m, path: a.Path, packaging: a.Packaging, executable: a.Executable,
+			})
+		}
+	}
+	return files, nil
+}
+
+// fill puts values in the place of the placeholders of a manifest.
+func fill(text, account, region string) string {
+	return strings.NewReplacer(
+		"${AWS::AccountId}", account,
+		"${AWS::Region}", region,
+		"${AWS::Partition}", partition.Of(region),
+	).Replace(text)
+}
+
+// Needed returns those of the files that a resource's properties name, which
+// must be there before the resource is made.
+func Needed(files []*File, properties any) []*File {
+	return slices.DeleteFunc(slices.Clone(files), func(f *File) bool {
+		return !mentions(properties, f.Key) && !mentions(properties, f.ID)
+	})
+}
+
+func mentions(v any, text string) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, text)
+	case []any:
+		return slices.ContainsFunc(v, func(member any) bool { return mentions(member, text) })
+	case *value.Object:
+		for _, member := range v.All() {
+			if mentions(member, text) {
+				return true
+			}
+		}
+	}
+	return false
+}

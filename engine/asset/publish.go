@@ -1,0 +1,145 @@
+package asset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// A Publisher puts files where they have to be. Publish may be called at once
+// for any number of files; how many is up to the caller.
+type Publisher struct {
+	// AccountID is the caller's account. A bucket that bears it in its name must
+	// belong to it: such names can be guessed, and taken by somebody else.
+	AccountID string
+	// Client gives the client of a region.
+	Client func(region string) *s3.Client
+	// Env is the environment of commands that make an asset; nil: our own.
+	Env []string
+
+	mu   sync.Mutex
+	runs map[string]*run
+}
+
+type run struct {
+	done chan struct{}
+	err  error
+}
+
+// Publish makes sure that the file is at its destination. A second call for the
+// same destination waits for the first and shares what came of it; only after
+// a failure it is tried again.
+func (p *Publisher) Publish(ctx context.Context, f *File) error {
+	p.mu.Lock()
+	r, ok := p.runs[f.URL()]
+	if !ok {
+		if p.runs == nil {
+			p.runs = map[string]*run{}
+		}
+		r = &run{done: make(chan struct{})}
+		p.runs[f.URL()] = r
+	}
+	p.mu.Unlock()
+	if ok {
+		select {
+		case <-r.done:
+			return r.err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if err := p.publish(ctx, f); err != nil {
+		r.err = fmt.Errorf("publish %s to %s: %w", f, f.URL(), err)
+		p.mu.Lock()
+		delete(p.runs, f.URL())
+		p.mu.Unlock()
+	}
+	close(r.done)
+	return r.err
+}
+
+func (p *Publisher) publish(ctx context.Context, f *File) error {
+	client, owner := p.Client(f.Region), p.owner(f.Bucket)
+	_, err := client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &f.Bucket, Key: &f.Key, ExpectedBucketOwner: owner})
+	if err == nil {
+		return nil
+	}
+	if status(err) != http.StatusNotFound {
+		return explain(err, f, "look")
+	}
+	body, err := p.open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer body.close()
+	_, err = client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &f.Bucket, Key: &f.Key, ExpectedBucketOwner: owner,
+		Body: body, ContentLength: &body.size,
+	})
+	if err != nil {
+		return explain(err, f, "upload")
+	}
+	return nil
+}
+
+// owner is the account that a bucket is expected to belong to, nil when its
+// name does not say.
+func (p *Publisher) owner(bucket string) *string {
+	if p.AccountID != "" && slices.Contains(strings.Split(bucket, "-"), p.AccountID) {
+		return aws.String(p.AccountID)
+	}
+	return nil
+}
+
+// A BucketError says why a bucket cannot be used.
+type BucketError struct {
+	Bucket, Region string
+	Reason         string // what is wrong, and what to do
+	Err            error
+}
+
+func (e *BucketError) Error() string {
+	return fmt.Sprintf("bucket %s in %s %s: %v", e.Bucket, e.Region, e.Reason, e.Err)
+}
+
+func (e *BucketError) Unwrap() error { return e.Err }
+
+func explain(err error, f *File, tried string) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	refused := func(reason string) error {
+		return &BucketError{Bucket: f.Bucket, Region: f.Region, Reason: reason, Err: err}
+	}
+	var api smithy.APIError
+	code := ""
+	if errors.As(err, &api) {
+		code = api.ErrorCode()
+	}
+	switch {
+	case code == "NoSuchBucket":
+		return refused("does not exist; bootstrap the account in this region, or correct the name in the app's synthesizer")
+	case status(err) == http.StatusMovedPermanently, code == "PermanentRedirect":
+		return refused("is in another region; an asset bucket has to be in the stack's region")
+	case status(err) == http.StatusForbidden:
+		return refused("refuses access; the credentials need s3:GetObject, s3:ListBucket and s3:PutObject there, and the bucket must belong to the account that its name says")
+	}
+	return fmt.Errorf("%s at bucket %s, key %s: %w", tried, f.Bucket, f.Key, err)
+}
+
+func status(err error) int {
+	var response *smithyhttp.ResponseError
+	if errors.As(err, &response) {
+		return response.HTTPStatusCode()
+	}
+	return 0
+}

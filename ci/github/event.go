@@ -1,0 +1,45 @@
+package github
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// A PullRequest is where a comment goes.
+type PullRequest struct {
+	Owner, Repo string
+	Number      int
+	// Fork tells that its branch is in another repository; the token of a run
+	// for it may only read.
+	Fork bool
+}
+
+// PullRequestFromEnv returns the pull request that a run is for. ok is false
+// when the event is none of a pull request.
+func PullRequestFromEnv(getenv func(string) string) (pr PullRequest, ok bool, err error) {
+	switch getenv("GITHUB_EVENT_NAME") {
+	case "pull_request", "pull_request_target":
+	default: // comments on a pull request come with the event of an issue, and start no plan
+		return pr, false, nil
+	}
+	path := getenv("GITHUB_EVENT_PATH")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return pr, false, fmt.Errorf("read the event that started the run: %w", err)
+	}
+	var e github.PullRequestEvent
+	if err := json.Unmarshal(b, &e); err != nil {
+		return pr, false, fmt.Errorf("read the event that started the run from %s: %w", path, err)
+	}
+	owner, repo, found := strings.Cut(getenv("GITHUB_REPOSITORY"), "/")
+	number := e.GetPullRequest().GetNumber()
+	if !found || number == 0 {
+		return pr, false, fmt.Errorf("read the event that started the run from %s: it names no pull request of %q", path, getenv("GITHUB_REPOSITORY"))
+	}
+	head, base := e.GetPullRequest().GetHead().GetRepo().GetFullName(), e.GetPullRequest().GetBase().GetRepo().GetFullName()
+	return PullRequest{Owner: owner, Repo: repo, Number: number, Fork: head != base}, true, nil
+}

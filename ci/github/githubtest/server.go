@@ -1,0 +1,285 @@
+// Package githubtest is a GitHub for tests and demonstrations: the part of the
+// REST API that keeps comments on pull requests, over HTTP.
+//
+// It answers as GitHub does also where GitHub refuses: pages of 30 or up to
+// 100 with Link headers, 422 for a body that is too long, 403 for a token that
+// may only read, 404 for what is not there, and rate limits on demand.
+package githubtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf16"
+)
+
+// MaxBody is the longest body of a comment, in UTF-16 units.
+const MaxBody = 65_536
+
+// A User is who a token belongs to, or who wrote a comment.
+type User struct {
+	Login string `json:"login"`
+	ID    int64  `json:"id"`
+	Type  string `json:"type"` // User or Bot
+}
+
+// Actions is the user of a workflow's own token.
+var Actions = User{Login: "github-actions[bot]", ID: 41898282, Type: "Bot"}
+
+// A Comment is one on a pull request.
+type Comment struct {
+	ID        int64     `json:"id"`
+	NodeID    string    `json:"node_id"`
+	URL       string    `json:"url"`
+	HTMLURL   string    `json:"html_url"`
+	IssueURL  string    `json:"issue_url"`
+	Body      string    `json:"body"`
+	User      User      `json:"user"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+
+	issue string // owner/repo/number
+}
+
+// A Server holds one GitHub.
+type Server struct {
+	// URL is what GITHUB_API_URL says.
+	URL string
+
+	mu       sync.Mutex
+	http     *httptest.Server
+	tokens   map[string]token
+	comments []*Comment
+	lastID   int64
+	answers  []func(http.ResponseWriter, *http.Request) bool
+	requests []string
+}
+
+type token struct {
+	user  User
+	write bool
+}
+
+// New starts a server on this machine. Close ends it.
+func New() *Server {
+	s := &Server{tokens: map[string]token{}}
+	mux := http.NewServeMux()
+	const repo = "/api/v3/repos/{owner}/{repo}"
+	mux.HandleFunc("GET /api/v3/user", s.as(s.user))
+	mux.HandleFunc("GET "+repo+"/issues/{number}/comments", s.as(s.list))
+	mux.HandleFunc("POST "+repo+"/issues/{number}/comments", s.as(s.create))
+	mux.HandleFunc("PATCH "+repo+"/issues/comments/{id}", s.as(s.edit))
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "Not Found") })
+	s.http = httptest.NewServer(mux)
+	s.URL = s.http.URL + "/api/v3"
+	return s
+}
+
+// Close ends the server.
+func (s *Server) Close() { s.http.Close() }
+
+// Token makes the server accept a token. Without write it can only read.
+func (s *Server) Token(value string, user User, write bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tokens[value] = token{user, write}
+}
+
+// Add puts a comment on a pull request ("owner/repo", number) and returns its
+// id.
+func (s *Server) Add(repo string, number int, user User, body string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.add(fmt.Sprintf("%s/%d", repo, number), user, body).ID
+}
+
+// Delete takes a comment away.
+func (s *Server) Delete(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.comments = slices.DeleteFunc(s.comments, func(c *Comment) bool { return c.ID == id })
+}
+
+// Comments returns the comments of a pull request, oldest first.
+func (s *Server) Comments(repo string, number int) []Comment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Comment
+	for _, c := range s.comments {
+		if c.issue == fmt.Sprintf("%s/%d", repo, number) {
+			out = append(out, *c)
+		}
+	}
+	return out
+}
+
+// Next lets answer decide the next request; false passes it on.
+func (s *Server) Next(answer func(http.ResponseWriter, *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers = append(s.answers, answer)
+}
+
+// Requests returns what was asked, as "METHOD /path", without the API's root.
+func (s *Server) Requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// as checks the token, as GitHub does before anything else.
+func (s *Server) as(handle func(http.ResponseWriter, *http.Request, token)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.requests = append(s.requests, r.Method+" "+strings.TrimPrefix(r.URL.RequestURI(), "/api/v3"))
+		var answer func(http.ResponseWriter, *http.Request) bool
+		if len(s.answers) > 0 {
+			answer, s.answers = s.answers[0], s.answers[1:]
+		}
+		t, known := s.tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		s.mu.Unlock()
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		switch {
+		case answer != nil && answer(w, r):
+		case !known:
+			refuse(w, http.StatusUnauthorized, "Bad credentials")
+		case r.Method != http.MethodGet && !t.write:
+			refuse(w, http.StatusForbidden, "Resource not accessible by integration")
+		default:
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			handle(w, r, t)
+		}
+	}
+}
+
+func (s *Server) user(w http.ResponseWriter, _ *http.Request, t token) {
+	if t.user.Type == "Bot" {
+		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
+		return
+	}
+	reply(w, http.StatusOK, t.user)
+}
+
+func (s *Server) list(w http.ResponseWriter, r *http.Request, _ token) {
+	var all []*Comment
+	for _, c := range s.comments {
+		if c.issue == issueOf(r) {
+			all = append(all, c)
+		}
+	}
+	size, page := atoi(r.URL.Query().Get("per_page"), 30), atoi(r.URL.Query().Get("page"), 1)
+	size = min(size, 100)
+	from := min((page-1)*size, len(all))
+	to := min(from+size, len(all))
+	var links []string
+	link := func(page int, rel string) {
+		q := url.Values{"per_page": {strconv.Itoa(size)}, "page": {strconv.Itoa(page)}}
+		links = append(links, fmt.Sprintf("<%s%s?%s>; rel=%q", s.http.URL, r.URL.Path, q.Encode(), rel))
+	}
+	if to < len(all) {
+		link(page+1, "next")
+		link((len(all)+size-1)/size, "last")
+	}
+	if page > 1 {
+		link(1, "first")
+		link(page-1, "prev")
+	}
+	if len(links) > 0 {
+		w.Header().Set("Link", strings.Join(links, ", "))
+	}
+	reply(w, http.StatusOK, append([]*Comment{}, all[from:to]...))
+}
+
+func (s *Server) create(w http.ResponseWriter, r *http.Request, t token) {
+	if body, ok := bodyOf(w, r); ok {
+		reply(w, http.StatusCreated, s.add(issueOf(r), t.user, body))
+	}
+}
+
+func (s *Server) edit(w http.ResponseWriter, r *http.Request, _ token) {
+	id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	i := slices.IndexFunc(s.comments, func(c *Comment) bool {
+		return c.ID == id && strings.HasPrefix(c.issue, r.PathValue("owner")+"/"+r.PathValue("repo")+"/")
+	})
+	if i < 0 {
+		refuse(w, http.StatusNotFound, "Not Found")
+		return
+	}
+	if body, ok := bodyOf(w, r); ok {
+		s.comments[i].Body, s.comments[i].UpdatedAt = body, time.Now().UTC()
+		reply(w, http.StatusOK, s.comments[i])
+	}
+}
+
+func (s *Server) add(issue string, user User, body string) *Comment {
+	s.lastID++
+	parts := strings.Split(issue, "/")
+	repo := parts[0] + "/" + parts[1]
+	now := time.Now().UTC()
+	c := &Comment{
+		ID: s.lastID, NodeID: fmt.Sprintf("IC_%d", s.lastID), Body: body, User: user, CreatedAt: now, UpdatedAt: now,
+		URL:      fmt.Sprintf("%s/repos/%s/issues/comments/%d", s.URL, repo, s.lastID),
+		HTMLURL:  fmt.Sprintf("%s/%s/pull/%s#issuecomment-%d", s.http.URL, repo, parts[2], s.lastID),
+		IssueURL: fmt.Sprintf("%s/repos/%s/issues/%s", s.URL, repo, parts[2]),
+		issue:    issue,
+	}
+	s.comments = append(s.comments, c)
+	return c
+}
+
+func issueOf(r *http.Request) string {
+	return r.PathValue("owner") + "/" + r.PathValue("repo") + "/" + r.PathValue("number")
+}
+
+func bodyOf(w http.ResponseWriter, r *http.Request) (string, bool) {
+	var in struct {
+		Body *string `json:"body"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		refuse(w, http.StatusBadRequest, "Problems parsing JSON")
+		return "", false
+	}
+	switch {
+	case in.Body == nil || strings.TrimSpace(*in.Body) == "":
+		invalid(w, "Body cannot be blank")
+	case len(utf16.Encode([]rune(*in.Body))) > MaxBody:
+		invalid(w, fmt.Sprintf("Body is too long (maximum is %d characters)", MaxBody))
+	default:
+		return *in.Body, true
+	}
+	return "", false
+}
+
+func atoi(text string, otherwise int) int {
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	w.WriteHeader(status)
+	// A client that went away reads no answer; there is nobody to tell.
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func refuse(w http.ResponseWriter, status int, message string) {
+	reply(w, status, map[string]any{"message": message, "documentation_url": "https://docs.github.com/rest", "status": strconv.Itoa(status)})
+}
+
+func invalid(w http.ResponseWriter, message string) {
+	reply(w, http.StatusUnprocessableEntity, map[string]any{
+		"message":           "Validation Failed",
+		"errors":            []map[string]string{{"resource": "IssueComment", "code": "unprocessable", "field": "data", "message": message}},
+		"documentation_url": "https://docs.github.com/rest/issues/comments",
+		"status":            "422",
+	})
+}

@@ -1,0 +1,159 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// MotoAvailable reports whether moto_server is installed.
+func MotoAvailable() bool {
+	_, err := exec.LookPath("moto_server")
+	return err == nil
+}
+
+var motoAddress = regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
+
+// startMoto runs moto_server as a child process and waits until it answers.
+func startMoto(ctx context.Context) (*upstream, error) {
+	cmd := exec.Command("moto_server", "-H", "127.0.0.1", "-p", "0")
+	// Without them AttachRolePolicy fails for every policy of AWS's.
+	cmd.Env = append(os.Environ(), "MOTO_IAM_LOAD_MANAGED_POLICIES=true", "PYTHONUNBUFFERED=1")
+	cmd.SysProcAttr = childAttributes()
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start moto_server: %w", err)
+	}
+
+	started, exited := make(chan error, 1), make(chan struct{})
+	address := make(chan string, 1)
+	var last tail
+	go func() {
+		defer close(exited)
+		// The kernel ends the child when the thread that started it ends, not
+		// the process; so this one lives as long as the child.
+		runtime.LockOSThread()
+		if err := cmd.Start(); err != nil {
+			started <- err
+			return
+		}
+		started <- nil
+		lines := bufio.NewScanner(stderr)
+		for lines.Scan() {
+			if m := motoAddress.FindStringSubmatch(lines.Text()); m != nil {
+				address <- m[1]
+				break
+			}
+			last.add(lines.Text())
+		}
+		io.Copy(io.Discard, stderr) // its access log
+		cmd.Wait()
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start moto_server: %w", err)
+	}
+	stop := func() {
+		stopChild(cmd.Process)
+		<-exited
+	}
+	var at string
+	select {
+	case at = <-address:
+	case <-exited:
+		return nil, fmt.Errorf("moto_server ended before it listened: %s", last.String())
+	case <-ctx.Done():
+		stop()
+		return nil, fmt.Errorf("wait for moto_server: %w", ctx.Err())
+	}
+	if err := answers(ctx, at+"/moto-api/"); err != nil {
+		stop()
+		return nil, fmt.Errorf("wait for moto_server at %s: %w", at, err)
+	}
+	return &upstream{proxyTo(at), at, stop}, nil
+}
+
+// answers waits until a GET is answered with 200.
+func answers(ctx context.Context, address string) error {
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return err
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err == nil {
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = errors.New(res.Status)
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// A tail keeps the last lines of an output.
+type tail []string
+
+func (t *tail) add(line string) {
+	*t = append(*t, line)
+	if len(*t) > 10 {
+		*t = (*t)[1:]
+	}
+}
+
+func (t *tail) String() string { return strings.Join(*t, "\n") }
+
+// mirror makes the buckets that a call mentions in moto's own S3, where its
+// services look references up.
+func (s *Sandbox) mirror(c *call) error {
+	for _, bucket := range s.S3.Buckets() {
+		if !bytes.Contains(c.body, []byte(bucket)) {
+			continue
+		}
+		s.mu.Lock()
+		done := s.mirrored[bucket]
+		s.mirrored[bucket] = true
+		s.mu.Unlock()
+		if done {
+			continue
+		}
+		if err := s.mirrorPut(c.http.Context(), "/"+bucket, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mirrorObject makes an object that a call needs in moto's own S3.
+func (s *Sandbox) mirrorObject(ctx context.Context, bucket, key string, body []byte) error {
+	return s.mirrorPut(ctx, "/"+bucket+"/"+(&url.URL{Path: key}).EscapedPath(), body)
+}
+
+func (s *Sandbox) mirrorPut(ctx context.Context, path string, body []byte) error {
+	// In us-east-1 a bucket may be made twice.
+	out, err := s.upstream.ask(ctx, http.MethodPut, path, "s3", "us-east-1", body)
+	if err == nil && out.status != http.StatusOK {
+		err = fmt.Errorf("%d %s", out.status, out.body.String())
+	}
+	if err != nil {
+		return fmt.Errorf("copy %s to moto's S3: %w", path, err)
+	}
+	return nil
+}

@@ -70,6 +70,7 @@ func Open(ctx context.Context, cfg aws.Config, opt Options) (*Store, error) {
 		account string
 		region  = opt.Region
 	)
+	cfg = ownPool(cfg)
 	if opt.Account != nil {
 		wg.Go(func() {
 			if id, err := opt.Account(ctx); err == nil {
@@ -107,15 +108,28 @@ func (s *Store) Prefix() string { return s.prefix }
 // Region is where the bucket is, as far as is known.
 func (s *Store) Region() string { return s.region }
 
-// newClient makes a client with a connection pool of its own: a lock's renewal
+// Check asks whether the bucket is there and may be used, for a command that
+// does something costly before its first request on an object.
+func (s *Store) Check(ctx context.Context) error {
+	if _, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.bucket}); err != nil {
+		return s.failed("look for", "", "s3:ListBucket", Absent, err)
+	}
+	return nil
+}
+
+// ownPool gives the store's clients connections of their own: a lock's renewal
 // must not queue behind the requests that provision.
+func ownPool(cfg aws.Config) aws.Config {
+	if c, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
+		cfg.HTTPClient = c.WithTransportOptions()
+	}
+	return cfg
+}
+
 func newClient(cfg aws.Config, region, account string) *s3.Client {
 	return s3.NewFromConfig(cfg, func(o *s3.Options) {
 		o.Region = region
 		o.UsePathStyle = o.BaseEndpoint != nil // an emulator has no names for buckets
-		if c, ok := o.HTTPClient.(*awshttp.BuildableClient); ok {
-			o.HTTPClient = c.WithTransportOptions()
-		}
 		if account != "" {
 			o.APIOptions = append(o.APIOptions, smithyhttp.SetHeaderValue(ownerHeader, account))
 		}

@@ -123,10 +123,11 @@ type RegionError struct {
 }
 
 func (e *RegionError) Error() string {
-	if e.Region == "" {
-		return fmt.Sprintf("state bucket %s is in another region than the one asked", e.Bucket)
+	where := "another region"
+	if e.Region != "" {
+		where = e.Region
 	}
-	return fmt.Sprintf("state bucket %s is in %s, another region than the one asked", e.Bucket, e.Region)
+	return fmt.Sprintf("state bucket %s is in %s and was asked for elsewhere: %v", e.Bucket, where, e.Err)
 }
 
 func (e *RegionError) Unwrap() error { return e.Err }

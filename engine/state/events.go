@@ -24,15 +24,24 @@ const (
 	RollbackResourceDone    = "ROLLBACK_RESOURCE_SUCCEEDED"
 	RollbackResourceFailed  = "ROLLBACK_RESOURCE_FAILED"
 	RollbackResourceSkipped = "ROLLBACK_RESOURCE_SKIPPED"
-	Succeeded               = "SUCCEEDED" // results of a run
-	Failed                  = "FAILED"
-	Unknown                 = "UNKNOWN" // a run that did not say how it ended
-	eventFlush              = 2 * time.Second
-	eventsBuffered          = 50
-	isoTime                 = "2006-01-02T15:04:05.000Z"
-	runTime                 = "20060102T150405"
-	eventsSuffix            = ".jsonl"
-	eventIndexName          = "index.json"
+)
+
+// The results of a run.
+const (
+	Succeeded = "SUCCEEDED"
+	Failed    = "FAILED"
+	Unknown   = "UNKNOWN" // it did not say how it ended
+)
+
+const (
+	eventFlush     = 2 * time.Second
+	eventsBuffered = 50
+
+	eventsSuffix   = ".jsonl"
+	eventIndexName = "index.json"
+
+	isoTime = "2006-01-02T15:04:05.000Z"
+	runTime = "20060102T150405"
 )
 
 // NewRunID names a run; ids sort by the time of their start.

@@ -34,6 +34,7 @@ type exportIndex struct {
 	entries *value.Object // as in the object; unknown members kept
 	read    *value.Object
 	etag    ETag
+	usable  bool // false: missing or broken, and entries is empty
 }
 
 // Exports returns the index of a region. It sends no request.
@@ -60,15 +61,16 @@ func (x *Exports) Lookup(ctx context.Context, importer, name string) (e Export, 
 			return e, false, x.doing("look up export "+name, err)
 		}
 	}
-	if e, ok := x.loaded.get(name); ok && e.ProducerStack != importer {
+	if e, found = export(x.loaded.entries, name); found && e.ProducerStack != importer {
 		return e, true, nil
 	}
 	all, err := x.scan(ctx)
 	if err != nil {
 		return e, false, x.doing("look up export "+name, err)
 	}
-	if e, found = all.without(importer).get(name); found {
-		x.patch(ctx, name, e)
+	e, found = export(without(all, importer), name)
+	if found {
+		x.patch(ctx, all, name, e)
 	}
 	return e, found, nil
 }
@@ -86,7 +88,7 @@ func (x *Exports) Update(ctx context.Context, stack string, r *Record) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	err := x.change(ctx, func(i *exportIndex) bool { return i.replace(stack, x.region, want) })
+	err := x.change(ctx, nil, func(entries *value.Object) bool { return replace(entries, stack, x.region, want) })
 	if err != nil {
 		return x.doing("update the exports of stack "+stack, err)
 	}
@@ -95,13 +97,11 @@ func (x *Exports) Update(ctx context.Context, stack string, r *Record) error {
 
 // patch adds one export that a scan found. The index being only a shortcut,
 // nothing depends on it.
-func (x *Exports) patch(ctx context.Context, name string, e Export) {
-	err := x.change(ctx, func(i *exportIndex) bool {
-		if value.Equal(i.entries.Value(name), e.object()) {
-			return false
-		}
-		i.entries.Set(name, e.object())
-		return true
+func (x *Exports) patch(ctx context.Context, scanned *value.Object, name string, e Export) {
+	err := x.change(ctx, scanned, func(entries *value.Object) bool {
+		changed := !value.Equal(entries.Value(name), e.object())
+		entries.Set(name, e.object())
+		return changed
 	})
 	if err != nil {
 		x.store.warn(x.doing("add export "+name+" to the index", err).Error())
@@ -109,15 +109,26 @@ func (x *Exports) patch(ctx context.Context, name string, e Export) {
 }
 
 // change reads, changes and writes the index until nobody else wrote it in
-// between.
-func (x *Exports) change(ctx context.Context, edit func(*exportIndex) bool) error {
+// between. One that is missing or broken is made from the records, scanned
+// already or not.
+func (x *Exports) change(ctx context.Context, scanned *value.Object, edit func(*value.Object) bool) error {
 	wait := 100 * time.Millisecond
 	for tries := 1; ; tries++ {
 		index, err := x.load(ctx)
 		if err != nil {
 			return err
 		}
-		if !edit(index) {
+		rebuilt := false
+		if !index.usable {
+			if scanned == nil {
+				if scanned, err = x.scan(ctx); err != nil {
+					return err
+				}
+			}
+			index.entries, index.usable = scanned.Clone(), true
+			rebuilt = index.entries.Len() > 0
+		}
+		if !edit(index.entries) && !rebuilt {
 			x.loaded = index
 			return nil
 		}
@@ -136,12 +147,11 @@ func (x *Exports) change(ctx context.Context, edit func(*exportIndex) bool) erro
 	}
 }
 
-// load reads the index; one that is missing or broken is made from the
-// records.
+// load reads the index.
 func (x *Exports) load(ctx context.Context) (*exportIndex, error) {
 	body, etag, err := x.store.get(ctx, x.key())
 	if errors.Is(err, errAbsent) {
-		return x.scan(ctx)
+		return &exportIndex{entries: &value.Object{}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -149,17 +159,12 @@ func (x *Exports) load(ctx context.Context) (*exportIndex, error) {
 	o, err := parseExports(x.key(), body)
 	var broken *MalformedError
 	if errors.As(err, &broken) {
-		index, err := x.scan(ctx)
-		if err != nil {
-			return nil, err
-		}
-		index.etag = etag
-		return index, nil
+		return &exportIndex{entries: &value.Object{}, etag: etag}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &exportIndex{entries: o.Object("exports").Clone(), read: o, etag: etag}, nil
+	return &exportIndex{entries: o.Object("exports").Clone(), read: o, etag: etag, usable: true}, nil
 }
 
 func parseExports(key string, body []byte) (*value.Object, error) {
@@ -199,12 +204,12 @@ func (x *Exports) save(ctx context.Context, i *exportIndex) (ETag, error) {
 
 // scan collects the exports that the region's records make. Of two producers
 // the one saved last counts; a record that cannot be read makes none.
-func (x *Exports) scan(ctx context.Context) (*exportIndex, error) {
+func (x *Exports) scan(ctx context.Context) (*value.Object, error) {
 	records, err := x.store.records(ctx, func(r Ref) bool { return r.Region == x.region })
 	if err != nil {
 		return nil, err
 	}
-	index := &exportIndex{entries: &value.Object{}}
+	entries := &value.Object{}
 	saved := map[string]int64{}
 	for _, f := range records {
 		if f.err != nil {
@@ -217,49 +222,50 @@ func (x *Exports) scan(ctx context.Context) (*exportIndex, error) {
 			}
 			if !twice || f.record.LastModified >= before {
 				saved[name] = f.record.LastModified
-				index.entries.Set(name, Export{f.record.Outputs.Value(name), f.ref.Stack, x.region}.object())
+				entries.Set(name, Export{f.record.Outputs.Value(name), f.ref.Stack, x.region}.object())
 			}
 		}
 	}
-	return index, nil
+	return entries, nil
 }
 
 func (e Export) object() *value.Object {
 	return value.NewObject("value", e.Value, "producerStack", e.ProducerStack, "producerRegion", e.ProducerRegion)
 }
 
-func (i *exportIndex) get(name string) (Export, bool) {
-	o := i.entries.Object(name)
+func export(entries *value.Object, name string) (Export, bool) {
+	o := entries.Object(name)
 	if o.String("producerStack") == "" {
 		return Export{}, false
 	}
 	return Export{o.Value("value"), o.String("producerStack"), o.String("producerRegion")}, true
 }
 
-func (i *exportIndex) without(stack string) *exportIndex {
+// without leaves out what one stack exports.
+func without(entries *value.Object, stack string) *value.Object {
 	rest := &value.Object{}
-	for name, v := range i.entries.All() {
-		if o, ok := v.(*value.Object); ok && o.String("producerStack") != stack {
+	for name, v := range entries.All() {
+		if e, ok := export(entries, name); ok && e.ProducerStack != stack {
 			rest.Set(name, v)
 		}
 	}
-	return &exportIndex{entries: rest}
+	return rest
 }
 
 // replace makes want the whole set of a producer's entries and tells whether
 // anything changed.
-func (i *exportIndex) replace(stack, region string, want *value.Object) bool {
+func replace(entries *value.Object, stack, region string, want *value.Object) bool {
 	changed := false
-	for _, name := range i.entries.Keys() {
-		o := i.entries.Object(name)
-		if o.String("producerStack") == stack && o.String("producerRegion") == region && !want.Has(name) {
-			i.entries.Delete(name)
+	for _, name := range entries.Keys() {
+		e, ok := export(entries, name)
+		if ok && e.ProducerStack == stack && e.ProducerRegion == region && !want.Has(name) {
+			entries.Delete(name)
 			changed = true
 		}
 	}
 	for name, v := range want.All() {
-		if !value.Equal(i.entries.Value(name), v) {
-			i.entries.Set(name, v)
+		if !value.Equal(entries.Value(name), v) {
+			entries.Set(name, v)
 			changed = true
 		}
 	}

@@ -136,8 +136,14 @@ func (w writer) put(name string, v any, keep bool) {
 	}
 }
 
+// flag leaves a false that was read.
+func (w writer) flag(name string, b bool) {
+	if b != (w.o.Value(name) == true) {
+		w.put(name, true, b)
+	}
+}
+
 func (w writer) text(name, s string)              { w.put(name, s, s != "") }
-func (w writer) flag(name string, b bool)         { w.put(name, true, b) }
 func (w writer) object(n string, o *value.Object) { w.put(n, o, o != nil) }
 func (w writer) texts(name string, l []string)    { w.put(name, texts(l), len(l) > 0) }
 func (w writer) list(name string, l []any)        { w.put(name, l, len(l) > 0) }

@@ -207,7 +207,7 @@ func (s *Store) failed(doing, key, permission string, e ETag, err error) error {
 		code = api.ErrorCode()
 	}
 	switch st := status(err); {
-	case code == "NoSuchBucket":
+	case code == "NoSuchBucket", st == http.StatusNotFound && key == "":
 		return &NoBucketError{Bucket: s.bucket}
 	case code == "PermanentRedirect", code == "AuthorizationHeaderMalformed", st == http.StatusMovedPermanently:
 		return &RegionError{Bucket: s.bucket, Region: bucketRegion(err), Err: err}
@@ -219,7 +219,7 @@ func (s *Store) failed(doing, key, permission string, e ETag, err error) error {
 		return &ConflictError{Key: key, ETag: e}
 	case st == http.StatusForbidden:
 		return &AccessError{s.bucket, key, permission, err}
-	case st == http.StatusNotFound && key != "":
+	case st == http.StatusNotFound:
 		return &RequestError{s.bucket, key, doing, errAbsent}
 	}
 	return &RequestError{s.bucket, key, doing, err}

@@ -2,9 +2,11 @@ package state
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -25,6 +27,8 @@ type Saver struct {
 	opt   SaverOptions
 
 	conflict chan struct{}
+
+	unanswered [][sha256.Size]byte // digests of what may have been written
 
 	mu      sync.Mutex
 	etag    ETag
@@ -114,7 +118,7 @@ func (s *Saver) run(busy chan struct{}) {
 		}
 		s.mu.Unlock()
 
-		written, err := s.stack.saveRecord(s.ctx, body, etag)
+		written, err := s.write(body, etag)
 		if err != nil {
 			err = s.saving(err)
 		}
@@ -140,6 +144,25 @@ func (s *Saver) run(busy chan struct{}) {
 			s.warn(err.Error())
 		}
 	}
+}
+
+// write saves one body. It may meet an earlier one of its own, of which it
+// never had the answer, and goes on from that.
+func (s *Saver) write(body []byte, etag ETag) (ETag, error) {
+	written, err := s.stack.saveRecord(s.ctx, body, etag)
+	if isConflict(err) && len(s.unanswered) > 0 {
+		found, e, readErr := s.stack.store.get(s.ctx, s.stack.key(recordName))
+		if readErr == nil && slices.Contains(s.unanswered, sha256.Sum256(found)) {
+			written, err = s.stack.saveRecord(s.ctx, body, e)
+		}
+	}
+	switch {
+	case err == nil:
+		s.unanswered = nil
+	case passing(err):
+		s.unanswered = append(s.unanswered, sha256.Sum256(body))
+	}
+	return written, err
 }
 
 func (s *Saver) warn(text string) {

@@ -211,6 +211,30 @@ func TestSaveFailsWarnsAndGoesOn(t *testing.T) {
 	})
 }
 
+func TestSaveMeetsAnEarlierOneOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // (S-436)
+		c, k := bubbleShop(t)
+		s := NewSaver(t.Context(), k, Absent, SaverOptions{})
+		down := true
+		c.on("PutObject", recordName, 0, 1, lose) // written, and then nothing is heard for a while
+		c.on("PutObject", recordName, 0, 0, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if down {
+				panic(http.ErrAbortHandler)
+			}
+			next.ServeHTTP(w, r)
+		})
+		s.Save(rows(1))
+		if err := s.Flush(t.Context()); err == nil {
+			t.Fatal("saved without an answer")
+		}
+		down = false
+		s.Save(rows(2))
+		if err := s.Flush(t.Context()); err != nil || c.savedRows(t) != 2 {
+			t.Errorf("the next save: %v", err)
+		}
+	})
+}
+
 func TestSaveDenied(t *testing.T) {
 	c, k := shop(t)
 	c.on("PutObject", recordName, 0, 0, answer(http.StatusForbidden, "AccessDenied"))

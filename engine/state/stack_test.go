@@ -229,3 +229,21 @@ func TestListPages(t *testing.T) { // (S-21)
 	}
 	c.wantRequests(t, "ListObjectsV2", "ListObjectsV2")
 }
+
+func TestCheck(t *testing.T) { // (S-15, S-16)
+	c := newCloud(t)
+	cfg := c.overHTTP(t)
+	if err := open(t, cfg).Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	err := open(t, cfg, func(o *Options) { o.Bucket = "nowhere" }).Check(t.Context())
+	if e := as[*NoBucketError](t, err); e.Bucket != "nowhere" {
+		t.Errorf("got %+v", e)
+	}
+	err = open(t, cfg, func(o *Options) { o.Region = "us-east-1" }).Check(t.Context())
+	if e := as[*RegionError](t, err); e.Region != "eu-west-1" {
+		t.Errorf("got %+v", e)
+	}
+	c.on("HeadBucket", "", 0, 0, answer(http.StatusForbidden, ""))
+	as[*AccessError](t, open(t, cfg).Check(t.Context()))
+}

@@ -28,6 +28,7 @@ func Resources() []provider.Resource {
 		snsResources(),
 		iamResources(),
 		lambdaResources(),
+		s3Resources(),
 	)
 }
 

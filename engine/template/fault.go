@@ -3,6 +3,7 @@ package template
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -72,7 +73,11 @@ func (f *Faults) addError(path string, err error) {
 	if errors.As(err, &at) {
 		path, err = at.Path, at.Err
 	}
-	f.List = append(f.List, Fault{Path: path, Text: err.Error(), Err: err})
+	fault := Fault{Path: path, Text: err.Error(), Err: err}
+	same := func(f Fault) bool { return f.Path == fault.Path && f.Text == fault.Text }
+	if !slices.ContainsFunc(f.List, same) { // one condition fails many others
+		f.List = append(f.List, fault)
+	}
 }
 
 func (f *Faults) err() error {

@@ -76,6 +76,10 @@ func decode(full string, body []byte) *Type {
 	if err := json.Unmarshal(body, &f); err != nil {
 		panic(fmt.Errorf("schema of %s: %w", full, err))
 	}
+	return newType(full, &f)
+}
+
+func newType(full string, f *schemafile.Type) *Type {
 	b := builder{shapes: f.Shapes, built: map[string]*Property{}}
 	t := &Type{
 		Name:                  full,
@@ -87,7 +91,7 @@ func decode(full string, body []byte) *Type {
 		ConditionalCreateOnly: f.ConditionalCreateOnly,
 		ReadOnly:              f.ReadOnly,
 		WriteOnly:             f.WriteOnly,
-		Attributes:            f.Attributes,
+		Attributes:            slices.Clone(f.Attributes),
 		TagProperty:           f.TagProperty,
 		DeleteFirst:           f.DeleteFirst,
 		Provisionable:         !f.NotProvisionable,

@@ -8,6 +8,9 @@
 //
 // Member names are one or two letters: they are repeated some fifty thousand
 // times, and what is not there is neither compressed nor parsed.
+//
+// Registry reads a schema as CloudFormation publishes it, for types that are
+// younger than the archive.
 package schemafile
 
 import (

@@ -7,10 +7,10 @@ import (
 	"github.com/org/cdkd-action/internal/schemafile"
 )
 
-func merge(lint map[string]*lintType, spec map[string]*specType) map[string]*schemafile.Type {
+func merge(lint map[string]*schemafile.Registry, spec map[string]*specType) map[string]*schemafile.Type {
 	types := map[string]*schemafile.Type{}
 	for name, l := range lint {
-		types[name] = l.convert(name)
+		types[name] = lintShape(name, l)
 	}
 	for name, s := range spec {
 		t := types[name]
@@ -29,7 +29,7 @@ func merge(lint map[string]*lintType, spec map[string]*specType) map[string]*sch
 				t.Attributes = append(t.Attributes, attribute)
 			}
 		}
-		t.Attributes = sorted(t.Attributes)
+		t.Attributes = schemafile.Sorted(t.Attributes)
 	}
 	for name, t := range types {
 		t.NotProvisionable = !provisionable(name, lint[name], t)
@@ -67,7 +67,7 @@ var refused = []string{
 // sources were made is taken for one that cannot be managed, and one whose old
 // schema was later edited by hand for one that can; the first refuses a
 // resource that might have worked, the second leaves the refusal to AWS.
-func provisionable(name string, l *lintType, t *schemafile.Type) bool {
+func provisionable(name string, l *schemafile.Registry, t *schemafile.Type) bool {
 	switch {
 	case !strings.HasPrefix(name, "AWS::"), strings.HasPrefix(name, "AWS::Serverless::"):
 		return false

@@ -119,8 +119,8 @@ func (s *specType) convert() *schemafile.Type {
 	if s.Tags != nil && t.Properties[s.Tags.Property] != nil {
 		t.TagProperty = s.Tags.Property
 	}
-	t.Required, t.CreateOnly = sorted(t.Required), sorted(t.CreateOnly)
-	t.ConditionalCreateOnly, t.ReadOnly = sorted(t.ConditionalCreateOnly), sorted(t.ReadOnly)
+	t.Required, t.CreateOnly = schemafile.Sorted(t.Required), schemafile.Sorted(t.CreateOnly)
+	t.ConditionalCreateOnly, t.ReadOnly = schemafile.Sorted(t.ConditionalCreateOnly), schemafile.Sorted(t.ReadOnly)
 	return t
 }
 

@@ -1,12 +1,10 @@
-package main
+package schemafile
 
 import (
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/org/cdkd-action/internal/schemafile"
 )
 
 // A node is a JSON schema, as far as shapes need it.
@@ -36,29 +34,35 @@ func (o *oneOrMore) UnmarshalJSON(b []byte) error {
 // A converter turns the nodes of one schema into shapes. A definition becomes a
 // shared shape of its name, which is how recursive ones stay finite.
 type converter struct {
-	schema *lintType
-	shapes map[string]*schemafile.Shape
+	schema *Registry
+	shapes map[string]*Shape
 	open   []string // references being followed into a merge
 }
 
-func (c *converter) shape(n *node) *schemafile.Shape {
+func (c *converter) shape(n *node) *Shape {
+	if n == nil {
+		return &Shape{} // null says nothing
+	}
 	if name, ok := strings.CutPrefix(n.Ref, "#/definitions/"); ok {
 		if _, known := c.shapes[name]; !known {
-			c.shapes[name] = &schemafile.Shape{} // entered before it is filled: it may refer to itself
+			c.shapes[name] = &Shape{} // entered before it is filled: it may refer to itself
 			if d := c.schema.Definitions[name]; d != nil {
 				*c.shapes[name] = *c.shape(d)
 			}
 		}
-		return &schemafile.Shape{Use: name}
+		return &Shape{Use: name}
 	}
-	s := &schemafile.Shape{}
+	s := &Shape{}
 	c.add(s, n)
 	return s
 }
 
 // add merges what a node says into s. Alternatives are all let in: a shape says
 // what a value may look like, not which combinations are valid.
-func (c *converter) add(s *schemafile.Shape, n *node) {
+func (c *converter) add(s *Shape, n *node) {
+	if n == nil {
+		return
+	}
 	if n.Ref != "" {
 		if slices.Contains(c.open, n.Ref) {
 			return
@@ -80,7 +84,7 @@ func (c *converter) add(s *schemafile.Shape, n *node) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
 		if s.Properties == nil {
-			s.Properties = map[string]*schemafile.Shape{}
+			s.Properties = map[string]*Shape{}
 		}
 		if s.Properties[name] == nil {
 			s.Properties[name] = c.shape(n.Properties[name])
@@ -103,11 +107,11 @@ func (c *converter) add(s *schemafile.Shape, n *node) {
 	c.alternatives(s, n)
 }
 
-func (c *converter) alternatives(s *schemafile.Shape, n *node) {
+func (c *converter) alternatives(s *Shape, n *node) {
 	typed := s.Type != "" || s.JSON
 	kinds := map[string]bool{}
 	for _, branch := range slices.Concat(n.AllOf, n.AnyOf, n.OneOf) {
-		var b schemafile.Shape
+		var b Shape
 		c.add(&b, branch)
 		if b.Type != "" {
 			kinds[b.Type] = true
@@ -121,7 +125,7 @@ func (c *converter) alternatives(s *schemafile.Shape, n *node) {
 		s.Unordered = s.Unordered || b.Unordered
 		for _, name := range slices.Sorted(maps.Keys(b.Properties)) {
 			if s.Properties == nil {
-				s.Properties = map[string]*schemafile.Shape{}
+				s.Properties = map[string]*Shape{}
 			}
 			// The node's own word on a property is the fuller one; a branch often
 			// only says that it is required.

@@ -29,7 +29,6 @@ func Fit(markdown string, limit int, rest string) string {
 	fence, depth := "", 0
 	cut := note
 	for line := range strings.Lines(markdown) {
-		f, d := fence, depth
 		switch text := strings.TrimRight(line, "\n"); {
 		case fence != "":
 			if text == fence {
@@ -44,7 +43,6 @@ func Fit(markdown string, limit int, rest string) string {
 		}
 		tail := closing(fence, depth) + note
 		if kept.Len()+len(line)+len(tail) > limit {
-			fence, depth = f, d
 			break
 		}
 		kept.WriteString(line)

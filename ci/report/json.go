@@ -1,8 +1,6 @@
 package report
 
 import (
-	"strings"
-
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
@@ -17,7 +15,7 @@ func DiffJSON(run *result.Run) (string, error) {
 			nodes = append(nodes, node(s.Plan))
 		}
 	}
-	b, err := value.MarshalIndent(nodes)
+	b, err := value.MarshalIndent(shownJSON(nodes))
 	return string(b) + "\n", err
 }
 
@@ -86,10 +84,10 @@ func propertyNode(resourceType string, p plan.PropertyChange) *value.Object {
 	r := &redactor{}
 	o := value.NewObject("path", p.Path)
 	if p.HasOld {
-		o.Set("oldValue", unmarkValue(r.property(resourceType, p.Path, p.Old, p.Secret)))
+		o.Set("oldValue", r.property(resourceType, p.Path, p.Old, p.Secret))
 	}
 	if p.HasNew {
-		o.Set("newValue", unmarkValue(r.property(resourceType, p.Path, p.New, p.Secret)))
+		o.Set("newValue", r.property(resourceType, p.Path, p.New, p.Secret))
 	}
 	o.Set("requiresReplacement", p.Replaces)
 	setTrue(o, "mayReplace", p.MayReplace)
@@ -106,10 +104,10 @@ func outputNode(c plan.OutputChange) *value.Object {
 	case c.OldRedacted:
 		o.Set("oldValueRedacted", true)
 	case c.HasOld:
-		o.Set("oldValue", unmarkValue(r.output(c.Name, c.Old, c.Secret)))
+		o.Set("oldValue", r.output(c.Name, c.Old, c.Secret))
 	}
 	if c.HasNew && !c.Unresolved {
-		o.Set("newValue", unmarkValue(r.output(c.Name, c.New, c.Secret)))
+		o.Set("newValue", r.output(c.Name, c.New, c.Secret))
 	}
 	o.Set("export", c.Export)
 	setTrue(o, "unresolved", c.Unresolved)
@@ -128,20 +126,21 @@ func setTrue(o *value.Object, name string, is bool) {
 	}
 }
 
-func unmarkValue(v any) any {
+// shownJSON writes marks as people read them, and cleans every text.
+func shownJSON(v any) any {
 	switch v := v.(type) {
 	case string:
-		return unmark(v, false)
+		return clean(unmark(v, false))
 	case []any:
 		out := make([]any, len(v))
 		for i, m := range v {
-			out[i] = unmarkValue(m)
+			out[i] = shownJSON(m)
 		}
 		return out
 	case *value.Object:
 		out := value.NewObject()
 		for k, m := range v.All() {
-			out.Set(strings.TrimSpace(unmark(k, false)), unmarkValue(m))
+			out.Set(clean(unmark(k, false)), shownJSON(m))
 		}
 		return out
 	}

@@ -116,8 +116,8 @@ func Ambiguous(err error) bool {
 		error
 		HTTPStatusCode() int
 	}](err); ok {
-		code := status.HTTPStatusCode()
-		return code >= 500 || code == 408
+		code := status.HTTPStatusCode() // 0: no response at all
+		return code == 0 || code == 408 || code >= 500
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true

@@ -16,18 +16,5 @@
 // run's events are its history; the exports index finds an export without
 // reading every record.
 //
-// A deploy reads beside its lock request and confirms before it changes
-// anything:
-//
-//	store, err := state.Open(ctx, cfg, state.Options{Bucket: "b", Prefix: state.DefaultPrefix, Account: account})
-//	stack := store.Stack("Shop", "eu-west-1")
-//	lock, err := stack.Lock(ctx, state.LockOptions{Owner: owner, Operation: "deploy"}) // in one goroutine
-//	record, etag, err := stack.Read(ctx)                                               // in another
-//	err = stack.Confirm(ctx, etag)                                                     // lock held, plan made
-//	saver := state.NewSaver(ctx, stack, etag, state.SaverOptions{})
-//	saver.Save(record) // after every resource
-//	err = saver.Flush(ctx)
-//	err = lock.Release(ctx)
-//
 // Nothing outside this package builds a key.
 package state

@@ -204,11 +204,11 @@ func (k *Stack) attempt(ctx context.Context, opt LockOptions) (*Lock, *HeldError
 	if err != nil || old == nil || !old.Expired(held.Seen) {
 		return nil, held, err
 	}
-	err = k.store.remove(ctx, k.key(lockName), etag)
+	err = k.store.removeIf(ctx, k.key(lockName), etag)
 	switch {
-	case contended(err):
-		return nil, held, nil // somebody else took it over
-	case etag == Absent, errors.Is(err, errUnsupported), isAccess(err):
+	case contended(err), errors.Is(err, errAbsent):
+		return nil, held, nil // somebody else was faster
+	case errors.Is(err, errUnsupported), isAccess(err):
 		held.Refused = "it could not be taken over safely, because the store does not delete on a condition"
 		opt.Warn(held.Error() + "\n" + held.Remedy())
 		return nil, held, nil
@@ -324,7 +324,7 @@ func (k *Stack) heldBy(opt LockOptions, r *LockRecord) *HeldError {
 func (k *Stack) ForceUnlock(ctx context.Context) (*LockRecord, error) {
 	r, _, readErr := k.peek(ctx)
 	for _, key := range []string{k.key(lockName), k.legacyKey(lockName)} {
-		if err := k.store.remove(ctx, key, Absent); err != nil {
+		if err := k.store.remove(ctx, key); err != nil {
 			return r, fmt.Errorf("unlock stack %s in %s: %w", k.Name, k.Region, err)
 		}
 	}

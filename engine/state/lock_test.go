@@ -26,7 +26,7 @@ func (c *cloud) holdBy(owner string, expires time.Time) {
 }
 
 func (c *cloud) removeLock(t *testing.T, k *Stack) {
-	if err := k.store.remove(t.Context(), lockKey, Absent); err != nil {
+	if err := k.store.remove(t.Context(), lockKey); err != nil {
 		t.Error(err)
 	}
 }
@@ -226,6 +226,13 @@ func TestLockTakeover(t *testing.T) {
 			owner: "dead",
 		},
 		{
+			name: "not one that was released in between (S-91)",
+			hold: func(t *testing.T, c *cloud, k *Stack) {
+				expired(c)
+				c.on("DeleteObject", lockName, 0, 1, first(func() { c.removeLock(t, k) }))
+			},
+		},
+		{
 			name: "somebody else took it over first: contended (S-91)",
 			hold: func(_ *testing.T, c *cloud, _ *Stack) {
 				expired(c)
@@ -269,7 +276,11 @@ func TestLockTakeover(t *testing.T) {
 				if (l != nil) != tt.taken {
 					t.Errorf("taken: %v, want %v (%v)", l != nil, tt.taken, err)
 				}
-				if got, _ := parseLock([]byte(c.body(t, lockKey))); got.Owner != tt.owner {
+				if tt.owner == "" {
+					if c.has(lockKey) {
+						t.Error("there is a lock")
+					}
+				} else if got, _ := parseLock([]byte(c.body(t, lockKey))); got.Owner != tt.owner {
 					t.Errorf("the lock is %q's, want %q's", got.Owner, tt.owner)
 				}
 				if got := strings.Join(n.all(), "\n"); !strings.Contains(got, tt.warns) || (tt.warns == "") != (got == "") {

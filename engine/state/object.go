@@ -125,24 +125,32 @@ func (s *Store) write(ctx context.Context, key string, body []byte, contentType 
 	return "", err
 }
 
-// remove deletes the object if it is the version e; Absent: whatever it is. An
-// object that is not there is gone.
-func (s *Store) remove(ctx context.Context, key string, e ETag) error {
-	in := &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key}
-	if e != Absent {
-		in.IfMatch = aws.String(string(e))
-	}
-	err := unlessBusy(ctx, func() error {
-		_, err := s.client.DeleteObject(ctx, in)
-		if err != nil {
-			return s.failed("delete", key, "s3:DeleteObject", e, err)
-		}
-		return nil
-	})
+// remove deletes the object whatever it is. One that is not there is gone.
+func (s *Store) remove(ctx context.Context, key string) error {
+	err := s.delete(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key})
 	if errors.Is(err, errAbsent) {
 		return nil
 	}
 	return err
+}
+
+// removeIf deletes the object if it still is the version e. One that is not
+// there is errAbsent.
+func (s *Store) removeIf(ctx context.Context, key string, e ETag) error {
+	if e == Absent {
+		return &RequestError{s.bucket, key, "delete", errUnsupported} // no version to name
+	}
+	return s.delete(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key, IfMatch: aws.String(string(e))})
+}
+
+func (s *Store) delete(ctx context.Context, in *s3.DeleteObjectInput) error {
+	return unlessBusy(ctx, func() error {
+		_, err := s.client.DeleteObject(ctx, in)
+		if err != nil {
+			return s.failed("delete", *in.Key, "s3:DeleteObject", ETag(aws.ToString(in.IfMatch)), err)
+		}
+		return nil
+	})
 }
 
 // list calls each for every key under a prefix, and for every folder when

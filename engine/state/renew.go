@@ -137,11 +137,12 @@ func (l *Lock) remove(ctx context.Context) error {
 	}
 	k := l.stack
 	key := k.key(lockName)
-	if l.etag != Absent {
-		err := k.store.remove(ctx, key, l.etag)
-		if err == nil || !errors.Is(err, errUnsupported) && !isAccess(err) {
-			return err
-		}
+	err := k.store.removeIf(ctx, key, l.etag)
+	if errors.Is(err, errAbsent) {
+		return nil
+	}
+	if !errors.Is(err, errUnsupported) && !isAccess(err) {
+		return err
 	}
 	// The store deletes on no condition, so the lock itself must say that it is
 	// this one.
@@ -152,5 +153,5 @@ func (l *Lock) remove(ctx context.Context) error {
 	if found == nil || found.Owner != l.record.Owner || !found.Acquired.Equal(l.record.Acquired) {
 		return errors.New("it is not this run's any more")
 	}
-	return k.store.remove(ctx, key, Absent)
+	return k.store.remove(ctx, key)
 }

@@ -178,7 +178,7 @@ func (s *Saver) saving(err error) error {
 // dropLegacy removes the record's old copy once the new one is written.
 func (s *Saver) dropLegacy() {
 	key := s.stack.legacyKey(recordName)
-	if err := s.stack.store.remove(s.ctx, key, Absent); err != nil {
+	if err := s.stack.store.remove(s.ctx, key); err != nil {
 		s.warn(fmt.Sprintf("the record was moved, but its old copy is still there: %v", err))
 	}
 }

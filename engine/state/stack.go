@@ -184,22 +184,22 @@ func (k *Stack) Delete(ctx context.Context, read ETag) error {
 }
 
 func (k *Stack) delete(ctx context.Context, read ETag) error {
-	if err := k.store.remove(ctx, k.key(ledgerName), Absent); err != nil {
+	if err := k.store.remove(ctx, k.key(ledgerName)); err != nil {
 		return err
 	}
-	if read == Legacy {
-		read = Absent
+	err := errUnsupported
+	if read != Legacy {
+		err = k.store.removeIf(ctx, k.key(recordName), read)
 	}
-	err := k.store.remove(ctx, k.key(recordName), read)
 	if errors.Is(err, errUnsupported) {
-		err = k.store.remove(ctx, k.key(recordName), Absent)
+		err = k.store.remove(ctx, k.key(recordName)) // the lock alone guards it
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errAbsent) {
 		return err
 	}
 	_, err = k.legacyBody(ctx)
 	if err == nil {
-		err = k.store.remove(ctx, k.legacyKey(recordName), Absent)
+		err = k.store.remove(ctx, k.legacyKey(recordName))
 	}
 	if err != nil && !errors.Is(err, errAbsent) {
 		return err
@@ -207,7 +207,7 @@ func (k *Stack) delete(ctx context.Context, read ETag) error {
 	if err := k.DeleteJournal(ctx); err != nil {
 		return err
 	}
-	return k.store.remove(ctx, k.key(pendingName), Absent)
+	return k.store.remove(ctx, k.key(pendingName))
 }
 
 // A Ref names a recorded stack.

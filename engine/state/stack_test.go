@@ -107,7 +107,7 @@ func TestConfirm(t *testing.T) { // (S-412)
 	if e.Key != recordKey {
 		t.Errorf("got %+v", e)
 	}
-	k.store.remove(t.Context(), recordKey, Absent)
+	k.store.remove(t.Context(), recordKey)
 	as[*ConflictError](t, k.Confirm(t.Context(), ETag(o.ETag)))
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
@@ -244,13 +243,10 @@ func bucketExists(ctx context.Context, client *s3.Client, bucket string) (bool, 
 	if err == nil {
 		return true, nil
 	}
-	var api smithy.APIError
 	switch st := status(err); {
 	case st == http.StatusMovedPermanently, st == http.StatusForbidden:
 		return true, nil
 	case st == http.StatusNotFound:
-		return false, nil
-	case errors.As(err, &api) && (api.ErrorCode() == "NoSuchBucket" || api.ErrorCode() == "NotFound"):
 		return false, nil
 	}
 	return false, &RequestError{Bucket: bucket, Doing: "look for", Err: err}

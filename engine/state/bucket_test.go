@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -302,4 +304,11 @@ func TestRequestsOfANoChangeDeploy(t *testing.T) {
 			t.Errorf("%d requests, want 8", got)
 		}
 	})
+}
+
+func TestConnectionsOfItsOwn(t *testing.T) { // (S-431)
+	shared := awshttp.NewBuildableClient()
+	if ownPool(aws.Config{HTTPClient: shared}).HTTPClient == aws.HTTPClient(shared) {
+		t.Error("the store shares its connections with what provisions")
+	}
 }

@@ -157,8 +157,7 @@ func (x *Exports) load(ctx context.Context) (*exportIndex, error) {
 		return nil, err
 	}
 	o, err := parseExports(x.key(), body)
-	var broken *MalformedError
-	if errors.As(err, &broken) {
+	if is[*MalformedError](err) {
 		return &exportIndex{entries: &value.Object{}, etag: etag}, nil
 	}
 	if err != nil {
@@ -173,8 +172,7 @@ func parseExports(key string, body []byte) (*value.Object, error) {
 		return nil, err
 	}
 	if _, err := version(key, o, "indexVersion", 0, exportsVersion); err != nil {
-		var v *VersionError
-		if errors.As(err, &v) && v.isNewer {
+		if v, ok := errors.AsType[*VersionError](err); ok && v.isNewer {
 			return nil, err
 		}
 		return nil, &MalformedError{Key: key, Problems: []string{"indexVersion is not one"}}

@@ -208,7 +208,7 @@ func (k *Stack) attempt(ctx context.Context, opt LockOptions) (*Lock, *HeldError
 	switch {
 	case contended(err), errors.Is(err, errAbsent):
 		return nil, held, nil // somebody else was faster
-	case errors.Is(err, errUnsupported), isAccess(err):
+	case errors.Is(err, errUnsupported), is[*AccessError](err):
 		held.Refused = "it could not be taken over safely, because the store does not delete on a condition"
 		opt.Warn(held.Error() + "\n" + held.Remedy())
 		return nil, held, nil
@@ -238,11 +238,6 @@ func orUnnamed(s string) string {
 // contended tells whether somebody else had the better of a conditional
 // request.
 func contended(err error) bool { return isConflict(err) || errors.Is(err, errBusy) }
-
-func isAccess(err error) bool {
-	var a *AccessError
-	return errors.As(err, &a)
-}
 
 // claim writes the lock if there is none.
 func (k *Stack) claim(ctx context.Context, opt LockOptions) (*Lock, error) {

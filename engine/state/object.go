@@ -209,9 +209,8 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // failed says what a failed request means.
 func (s *Store) failed(doing, key, permission string, e ETag, err error) error {
-	var api smithy.APIError
 	code := ""
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		code = api.ErrorCode()
 	}
 	switch st := status(err); {
@@ -234,38 +233,40 @@ func (s *Store) failed(doing, key, permission string, e ETag, err error) error {
 }
 
 func status(err error) int {
-	var re *awshttp.ResponseError
-	if errors.As(err, &re) {
+	if re, ok := errors.AsType[*awshttp.ResponseError](err); ok {
 		return re.HTTPStatusCode()
 	}
 	return 0
 }
 
 func bucketRegion(err error) string {
-	var re *awshttp.ResponseError
-	if errors.As(err, &re) && re.Response != nil {
+	if re, ok := errors.AsType[*awshttp.ResponseError](err); ok && re.Response != nil {
 		return re.Response.Header.Get("x-amz-bucket-region")
 	}
 	return ""
 }
 
-func isConflict(err error) bool {
-	var c *ConflictError
-	return errors.As(err, &c)
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
+
+func isConflict(err error) bool { return is[*ConflictError](err) }
 
 // passing tells whether a failure may be over when the request is sent again:
 // no answer, a server's error, throttling, credentials that could not be had.
 func passing(err error) bool {
-	var access *AccessError
-	var conflict *ConflictError
-	var bucket *NoBucketError
-	var region *RegionError
-	if errors.As(err, &access) || errors.As(err, &conflict) || errors.As(err, &bucket) || errors.As(err, &region) {
+	if is[*AccessError](err) || is[*ConflictError](err) || is[*NoBucketError](err) || is[*RegionError](err) {
 		return false
 	}
-	st := status(err)
-	return st == 0 || st >= 500 && st != http.StatusNotImplemented ||
-		st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st == http.StatusConflict ||
-		st == http.StatusOK // the answer broke off
+	switch st := status(err); st {
+	case 0, http.StatusOK: // no answer, or half of one
+		return true
+	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusConflict:
+		return true
+	case http.StatusNotImplemented:
+		return false
+	default:
+		return st >= 500
+	}
 }

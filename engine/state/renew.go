@@ -141,7 +141,7 @@ func (l *Lock) remove(ctx context.Context) error {
 	if errors.Is(err, errAbsent) {
 		return nil
 	}
-	if !errors.Is(err, errUnsupported) && !isAccess(err) {
+	if !errors.Is(err, errUnsupported) && !is[*AccessError](err) {
 		return err
 	}
 	// The store deletes on no condition, so the lock itself must say that it is

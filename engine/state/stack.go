@@ -75,8 +75,7 @@ func (k *Stack) Presence(ctx context.Context) (Presence, error) {
 		}
 		return true
 	})
-	var denied *AccessError
-	if errors.As(err, &denied) {
+	if is[*AccessError](err) {
 		return Presence{false, true, true, true, true, true, true, true}, nil
 	}
 	if err != nil {

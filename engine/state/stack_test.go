@@ -247,3 +247,31 @@ func TestCheck(t *testing.T) { // (S-15, S-16)
 	c.on("HeadBucket", "", 0, 0, answer(http.StatusForbidden, ""))
 	as[*AccessError](t, open(t, cfg).Check(t.Context()))
 }
+
+func TestDenials(t *testing.T) { // (S-23, S-401)
+	for _, tt := range []struct {
+		op, permission string
+		do             func(*Stack) error
+	}{
+		{"ListObjectsV2", "s3:ListBucket", func(k *Stack) error { _, err := k.store.List(t.Context()); return err }},
+		{"GetObject", "s3:GetObject", func(k *Stack) error { _, err := k.ReadJournal(t.Context()); return err }},
+		{"GetObject", "s3:GetObject", func(k *Stack) error { return k.Confirm(t.Context(), Absent) }},
+		{"GetObject", "s3:GetObject", func(k *Stack) error { _, err := k.Peek(t.Context()); return err }},
+		{"PutObject", "s3:PutObject", func(k *Stack) error { return k.AppendSegment(t.Context(), segment("r", "A")) }},
+		{"PutObject", "s3:PutObject", func(k *Stack) error {
+			return k.store.Exports("eu-west-1").Update(t.Context(), "Shop", outputs("A", "1"))
+		}},
+		{"DeleteObject", "s3:DeleteObject", func(k *Stack) error { _, err := k.ForceUnlock(t.Context()); return err }},
+		{"DeleteObject", "s3:DeleteObject", func(k *Stack) error { return k.DeleteJournal(t.Context()) }},
+	} {
+		c, k := shop(t)
+		c.on(tt.op, "", 0, 0, answer(http.StatusForbidden, "AccessDenied"))
+		err := tt.do(k)
+		if e := as[*AccessError](t, err); e.Permission != tt.permission || e.Bucket != bucket {
+			t.Errorf("%s denied: %+v", tt.op, e)
+		}
+		if !strings.Contains(err.Error(), "eu-west-1") && tt.op != "ListObjectsV2" {
+			t.Errorf("%q does not name the region", err)
+		}
+	}
+}

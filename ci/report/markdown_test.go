@@ -192,7 +192,11 @@ func TestNoSecretComesOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		run.Command = "deploy"
-		all := map[string]string{"markdown": Markdown(run), "text": Text(run), "json": json, "title": Title(run), "plan": PlanText(run.Stacks[0].Plan)}
+		done, err := JSON(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]string{"result": done, "markdown": Markdown(run), "text": Text(run), "json": json, "title": Title(run), "plan": PlanText(run.Stacks[0].Plan)}
 		for sink, text := range all {
 			for _, part := range strings.Split(secret, "\n") {
 				if strings.Contains(text, part) {

@@ -146,11 +146,13 @@ func TestGolden(t *testing.T) {
 			golden(t, name+".txt", Text(run))
 		})
 	}
-	json, err := DiffJSON(diffRun())
-	if err != nil {
-		t.Fatal(err)
+	for name, run := range map[string]*result.Run{"diff": diffRun(), "failed": failedRun(), "partial": partialRun(), "locked": lockedRun()} {
+		text, err := JSON(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".json", text)
 	}
-	golden(t, "diff.json", json)
 }
 
 // The text of a diff has one form, whoever prints it.

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// JSON renders a run for programs: what a diff or a dry run would do by
+// [DiffJSON], what another run did as one object.
+func JSON(run *result.Run) (string, error) {
+	if planned(run) && run.Message == "" {
+		return DiffJSON(run)
+	}
+	stacks := []any{}
+	for _, s := range run.Stacks {
+		n, err := stackNode(s)
+		if err != nil {
+			return "", fmt.Errorf("render the result of %s: %w", s.Name, err)
+		}
+		stacks = append(stacks, n)
+	}
+	o := value.NewObject("command", run.Command, "runId", run.RunID, "outcome", string(run.Outcome))
+	setText(o, "failureReason", string(run.Reason))
+	setText(o, "message", run.Message)
+	setText(o, "remedy", run.Remedy)
+	o.Set("durationMs", value.Int(run.Duration.Milliseconds()))
+	o.Set("stacks", stacks)
+	b, err := value.MarshalIndent(shownJSON(o))
+	return string(b) + "\n", err
+}
+
+func stackNode(s *result.Stack) (*value.Object, error) {
+	o := value.NewObject("stack", s.Name, "region", s.Region, "outcome", string(s.Outcome))
+	setText(o, "failureReason", string(s.Reason))
+	setText(o, "message", s.Message)
+	setText(o, "remedy", s.Remedy)
+	setTrue(o, "rolledBack", s.RolledBack)
+	o.Set("changed", s.Changed)
+	c := s.Counts
+	o.Set("counts", value.NewObject(
+		"created", value.Int(c.Created), "updated", value.Int(c.Updated), "deleted", value.Int(c.Deleted),
+		"skipped", value.Int(c.Skipped), "failed", value.Int(c.Failed), "unchanged", value.Int(c.Unchanged)))
+	outputs := value.NewObject()
+	for name, v := range s.Outputs.All() {
+		outputs.Set(name, (&redactor{}).output(name, v, false))
+	}
+	o.Set("outputs", outputs)
+	failures := []any{}
+	for _, f := range s.Failures {
+		n := value.NewObject("logicalId", f.LogicalID, "type", f.Type, "action", string(f.Action))
+		setText(n, "path", f.Path)
+		setText(n, "physicalId", f.PhysicalID)
+		n.Set("message", f.Message)
+		setText(n, "remedy", f.Remedy)
+		failures = append(failures, n)
+	}
+	o.Set("failures", failures)
+	unaddressed, err := value.From(append([]result.Unaddressed{}, s.Unaddressed...))
+	if err != nil {
+		return nil, err
+	}
+	o.Set("unaddressed", unaddressed)
+	if s.Lock != nil {
+		lock, err := value.From(s.Lock)
+		if err != nil {
+			return nil, err
+		}
+		o.Set("lock", lock)
+	}
+	warnings := []any{}
+	for _, w := range s.Warnings {
+		warnings = append(warnings, w)
+	}
+	o.Set("warnings", warnings)
+	o.Set("durationMs", value.Int(s.Duration.Milliseconds()))
+	return o, nil
+}

@@ -8,7 +8,7 @@ import (
 // propagate adds the changes that follow from other rows' changes, until there
 // are no more. A resource that is replaced gets another id and other
 // attributes, so whoever refers to it changes; one that changes in place gives
-// new values only to those that read the attributes that change with it.
+// new values only to those that read what changes with it.
 //
 // A followed change is a guess: it says that a value will be looked at again.
 // It turns a row into an update, and into a replacement where the property is
@@ -44,8 +44,8 @@ func (r *row) follow(producer *row) bool {
 		fed := slices.ContainsFunc(r.want.References[property], func(ref Reference) bool {
 			return ref.LogicalID == producer.LogicalID && producer.moves(ref.Attribute)
 		})
-		if !fed || r.record.ResourceType != r.Type {
-			continue
+		if !fed || r.record.ResourceType != r.Type || !r.Desired.Has(property) {
+			continue // also where a condition took the property away
 		}
 		v := judgeFed(r.Type, r.shape, property, written.Value(property), producer.LogicalID)
 		if producer.Action != Replace {
@@ -79,21 +79,24 @@ func (r *row) follow(producer *row) bool {
 	return changed
 }
 
-// moves tells whether what a reference reads will be another value once r is
-// done.
+// moves tells whether what a reference reads may be another value once r is
+// done. Only a replacement gives another id and all attributes anew. An update
+// in place moves the attributes that show what it changes, and of what answers
+// with values of its own, any: a custom resource's handler, which may even give
+// another id, and the outputs of a nested stack.
 func (r *row) moves(attribute string) bool {
-	switch r.Action {
-	case Replace, MayReplace:
+	switch {
+	case r.Action == Replace || r.Action == MayReplace:
 		return true
-	case Update:
-		if attribute == "" || len(r.Properties) == 0 {
-			return false
-		}
-		if r.Type == "AWS::EC2::LaunchTemplate" && (attribute == "LatestVersionNumber" || attribute == "DefaultVersionNumber") {
-			return true
-		}
-		property, _, _ := strings.Cut(attribute, ".")
-		return slices.ContainsFunc(r.Properties, func(p PropertyChange) bool { return p.Path == property })
+	case r.Action != Update || len(r.Properties) == 0:
+		return false
+	case custom(r.Type):
+		return true
+	case r.Type == "AWS::CloudFormation::Stack":
+		return strings.HasPrefix(attribute, "Outputs.")
+	case r.Type == "AWS::EC2::LaunchTemplate":
+		return attribute == "LatestVersionNumber" || attribute == "DefaultVersionNumber"
 	}
-	return false
+	names := strings.Split(attribute, ".") // Endpoint.Port shows the property Port
+	return slices.ContainsFunc(r.Properties, func(p PropertyChange) bool { return slices.Contains(names, p.Path) })
 }

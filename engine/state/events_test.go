@@ -142,8 +142,12 @@ func TestRunsAreTwenty(t *testing.T) { // (S-143)
 	if len(histories) != 20 || histories[0] != runKey("20260101T000003000Z-00000000") {
 		t.Errorf("%d histories, the oldest %s", len(histories), histories[0])
 	}
+	versioned(t, k.store)
 	if err := k.PurgeEvents(t.Context()); err != nil || len(c.Objects(bucket)) > 0 { // (S-146)
 		t.Errorf("purged with %v, %d objects left", err, len(c.Objects(bucket)))
+	}
+	if p, err := k.Presence(t.Context()); err != nil || p.Events {
+		t.Errorf("found %+v, %v", p, err)
 	}
 }
 

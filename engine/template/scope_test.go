@@ -1,0 +1,194 @@
+package template_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/org/cdkd-action/engine/template"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func ids(s *template.Scope) []string {
+	var all []string
+	for _, r := range s.Resources() {
+		all = append(all, r.LogicalID)
+	}
+	return all
+}
+
+func TestResourcesAreFilteredByCondition(t *testing.T) { // T-201, T-229
+	s := bind(t, `{"Conditions": {"Yes": {"Fn::Equals": [1, 1]}, "No": {"Fn::Equals": [1, 2]}}, "Resources": {
+		"Meta": {"Type": "AWS::CDK::Metadata"},
+		"B": {"Type": "T::T::T", "Condition": "Yes"},
+		"Dropped": {"Type": "T::T::T", "Condition": "No"},
+		"A": {"Type": "T::T::T", "DependsOn": ["Dropped"], "Properties": {"V": {"Fn::If": ["No", {"Ref": "Dropped"}, "x"]}}}}}`, &world{})
+	if diff := cmp.Diff([]string{"B", "A"}, ids(s)); diff != "" {
+		t.Error(diff)
+	}
+	if refs := s.References("A"); refs != nil {
+		t.Errorf("what is dropped is no reference (T-316), got %v", refs)
+	}
+}
+
+func TestNamesThatLeadNowhere(t *testing.T) {
+	for _, c := range []struct{ name, resources, want string }{
+		{"Ref to a dropped resource (T-316)", `"R": {"Type": "T::T::T", "Properties": {"V": [{"Ref": "Dropped"}]}}`, "Resources.R.Properties.V[0]: refers to Dropped, which its condition No leaves out"},
+		{"Sub of a dropped resource (T-316)", `"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::Sub": "${Dropped.Arn}"}}}`, "refers to Dropped"},
+		{"in the branch that is used (T-316)", `"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::If": ["No", 1, {"Ref": "Dropped"}]}}}`, "Fn::If[2]: refers to Dropped"},
+		{"itself (T-318)", `"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::GetAtt": "R.Arn"}}}`, "Resources.R.Properties.V: the resource refers to itself"},
+		{"in an update policy (T-312)", `"R": {"Type": "T::T::T", "UpdatePolicy": {"V": {"Ref": "Nope"}}}`, `Resources.R.UpdatePolicy.V: there is no resource, parameter or pseudo parameter "Nope"`},
+		{"attribute of a parameter", `"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::GetAtt": ["P", "Arn"]}}}`, `there is no resource "P"`},
+		{"CDK's marker (T-201)", `"Meta": {"Type": "AWS::CDK::Metadata"}, "R": {"Type": "T::T::T", "Properties": {"V": {"Ref": "Meta"}}}`, "is CDK's usage marker"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tmpl := parse(t, `{"Parameters": {"P": {"Type": "String", "Default": ""}}, "Conditions": {"No": {"Fn::Equals": [1, 2]}}, "Resources": {"Dropped": {"Type": "T::T::T", "Condition": "No"}, `+c.resources+`}}`)
+			_, err := tmpl.Bind(t.Context(), env, nil, &world{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("want an error with %q, got %v", c.want, err)
+			}
+			var warned []string
+			s, err := tmpl.Bind(t.Context(), env, nil, &world{}, template.Tolerant(func(err error) { warned = append(warned, err.Error()) }))
+			if err != nil || len(warned) == 0 {
+				t.Fatalf("a diff warns, got %v, %v", warned, err)
+			}
+			if _, _, err := s.Preview(t.Context(), "R"); err != nil {
+				t.Errorf("a diff shows what it can, got %v", err)
+			}
+		})
+	}
+}
+
+func TestReferences(t *testing.T) { // T-311 to T-314
+	s := bind(t, `{"Parameters": {"P": {"Type": "String", "Default": ""}}, "Conditions": {"C": {"Fn::Equals": [1, 1]}}, "Resources": {
+		"A": {"Type": "T::T::T"}, "B": {"Type": "T::T::T"}, "C": {"Type": "T::T::T"}, "D": {"Type": "T::T::T"}, "E": {"Type": "T::T::T"},
+		"F": {"Type": "T::T::T"}, "G": {"Type": "T::T::T"}, "H": {"Type": "T::T::T"}, "I": {"Type": "T::T::T"},
+		"R": {"Type": "T::T::T",
+			"DependsOn": ["A", "I"],
+			"Metadata": {"M": {"Ref": "H"}},
+			"UpdatePolicy": {"U": {"Ref": "G"}},
+			"Properties": {
+				"Ref": {"Ref": "A"},
+				"List": {"Fn::GetAtt": ["B", "Arn"]},
+				"Text": {"Fn::GetAtt": "C.X.Y"},
+				"Sub": {"Fn::Sub": ["${!H} ${D.Arn} ${A} ${V} ${AWS::Region} ${P}", {"V": {"Ref": "E"}}]},
+				"Delimiter": {"Fn::Join": [{"Ref": "F"}, []]},
+				"Branches": {"Fn::If": ["C", {"Ref": "A"}, {"Ref": "B"}]},
+				"Pseudo": {"Ref": "AWS::StackId"},
+				"Twice": [{"Ref": "A"}, {"Ref": "A"}]
+			}}}}`, &world{})
+	want := []template.Reference{
+		{LogicalID: "A", Property: "Ref"},
+		{LogicalID: "B", Property: "List", Attribute: "Arn", GetAtt: true},
+		{LogicalID: "C", Property: "Text", Attribute: "X.Y", GetAtt: true},
+		{LogicalID: "D", Property: "Sub", Attribute: "Arn", GetAtt: true},
+		{LogicalID: "A", Property: "Sub"},
+		{LogicalID: "E", Property: "Sub"},
+		{LogicalID: "F", Property: "Delimiter"},
+		{LogicalID: "A", Property: "Branches"},
+		{LogicalID: "B", Property: "Branches"},
+		{LogicalID: "A", Property: "Twice"},
+		{LogicalID: "G"},
+		{LogicalID: "A", DependsOn: true},
+		{LogicalID: "I", DependsOn: true},
+	}
+	if diff := cmp.Diff(want, s.References("R")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLoops(t *testing.T) { // T-261
+	s := bind(t, `{"Transform": "AWS::LanguageExtensions",
+		"Parameters": {"Names": {"Type": "CommaDelimitedList", "Default": "a.1,b"}},
+		"Conditions": {"Fn::ForEach::Cs": ["N", ["x"], {"Is${N}": {"Fn::Equals": ["x", {"Ref": "N"}]}}]},
+		"Resources": {
+			"Fn::ForEach::Topics": ["Name", {"Ref": "Names"}, {
+				"Topic&{Name}": {"Type": "T::T::T", "Condition": "Isx", "DeletionPolicy": {"Fn::If": ["Isx", "Retain", "Delete"]}, "Properties": {
+					"TopicName": {"Fn::Join": [".", [{"Ref": "Name"}, "fifo"]]},
+					"Text": {"Fn::Sub": "${Name} in ${AWS::Region}"},
+					"Fn::ForEach::Props": ["P", ["One", "Two"], {"Prop${P}": "${Name}-${P}"}]
+				}}}],
+			"Last": {"Type": "T::T::T", "DependsOn": "Topica1"}
+		},
+		"Outputs": {"Fn::ForEach::Outs": ["Name", {"Ref": "Names"}, {"Out&{Name}": {"Value": {"Ref": "Topic&{Name}"}}}]}
+	}`, &world{refs: map[string]any{"Topica1": "t1"}})
+	if diff := cmp.Diff([]string{"Topica1", "Topicb", "Last"}, ids(s)); diff != "" {
+		t.Fatal(diff)
+	}
+	props, err := s.Properties(t.Context(), "Topica1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := value.JSON(props), `{"TopicName":"a.1.fifo","Text":"a.1 in eu-west-1","PropOne":"a.1-One","PropTwo":"a.1-Two"}`; got != want {
+		t.Errorf("want %s, got %s", want, got)
+	}
+	if got := s.Resource("Topicb").DeletionPolicy; got != "Retain" {
+		t.Errorf("DeletionPolicy: want Retain, got %q (T-262)", got)
+	}
+	if v, _, _, err := s.Output(t.Context(), "Outa1"); err != nil || v != "t1" {
+		t.Errorf("got %v, %v", v, err)
+	}
+
+	for _, c := range []struct{ name, resources, want string }{
+		{"made twice", `"Fn::ForEach::A": ["N", ["x", "x"], {"R${N}": {"Type": "T::T::T"}}]`, "Rx is made twice"},
+		{"also made by hand", `"Rx": {"Type": "T::T::T"}, "Fn::ForEach::A": ["N", ["x"], {"R${N}": {"Type": "T::T::T"}}]`, "Rx is made twice"},
+		{"not a list", `"Fn::ForEach::A": ["N", "x", {"R${N}": {"Type": "T::T::T"}}]`, "want a list, got a string"},
+		{"over a resource", `"R": {"Type": "T::T::T"}, "Fn::ForEach::A": ["N", {"Ref": "R"}, {"R${N}": {"Type": "T::T::T"}}]`, "cannot be referred to here"},
+		{"faults in what is made", `"Fn::ForEach::A": ["N", ["x"], {"R${N}": {"Type": "T::T::T", "DependsOn": "Nope"}}]`, "Resources.Rx.DependsOn: there is no resource Nope"},
+		{"too deep", `"Fn::ForEach::A": ["A", ["x"], {"Fn::ForEach::B": ["B", ["x"], {"Fn::ForEach::C": ["C", ["x"], {"Fn::ForEach::D": ["D", ["x"], {"Fn::ForEach::E": ["E", ["x"], {"Fn::ForEach::F": ["F", ["x"], {"R": {"Type": "T::T::T"}}]}]}]}]}]}]`, "loops are nested more than 5 deep"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := parse(t, `{"Transform": "AWS::LanguageExtensions", "Resources": {`+c.resources+`}}`).Bind(t.Context(), env, nil, &world{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("want an error with %q, got %v", c.want, err)
+			}
+		})
+	}
+}
+
+func TestPropertiesThatAreOneFunction(t *testing.T) {
+	s := bind(t, `{"Conditions": {"C": {"Fn::Equals": [1, 1]}}, "Resources": {"A": {"Type": "T::T::T"},
+		"R": {"Type": "T::T::T", "Properties": {"Fn::If": ["C", {"X": {"Ref": "A"}}, {"Ref": "AWS::NoValue"}]}},
+		"None": {"Type": "T::T::T"}}}`, &world{})
+	props, unresolved, err := s.Preview(t.Context(), "R")
+	if err != nil || value.JSON(props) != `{"X":{"Ref":"A"}}` || !cmp.Equal(unresolved, []string{"X"}) {
+		t.Errorf("got %s, %v, %v", value.JSON(props), unresolved, err)
+	}
+	if props, err := s.Properties(t.Context(), "None"); err != nil || props.Len() != 0 {
+		t.Errorf("no properties are an empty object, got %v, %v", props, err)
+	}
+	if _, err := s.Properties(t.Context(), "Gone"); err == nil {
+		t.Error("want an error for a resource that there is not")
+	}
+}
+
+func TestStackID(t *testing.T) { // T-248
+	id := template.StackID("123456789012", "cn-north-1", "cdkd", "S")
+	if !strings.HasPrefix(id, "arn:aws-cn:cloudformation:cn-north-1:123456789012:stack/S/") {
+		t.Errorf("got %s", id)
+	}
+	if id != template.StackID("123456789012", "cn-north-1", "cdkd", "S") {
+		t.Error("it differs from call to call")
+	}
+	for _, other := range []string{
+		template.StackID("123456789013", "cn-north-1", "cdkd", "S"),
+		template.StackID("123456789012", "cn-northwest-1", "cdkd", "S"),
+		template.StackID("123456789012", "cn-north-1", "other", "S"),
+		template.StackID("123456789012", "cn-north-1", "cdkd", "T"),
+	} {
+		if other[strings.LastIndex(other, "/"):] == id[strings.LastIndex(id, "/"):] {
+			t.Errorf("%s and %s end alike", id, other)
+		}
+	}
+}
+
+func TestErrorsOfTheWorldAreKept(t *testing.T) {
+	s := bind(t, with(`{"Fn::ImportValue": "gone"}`, false), &world{})
+	_, _, err := s.Preview(t.Context(), "R")
+	var at *template.Error
+	if !errors.As(err, &at) {
+		t.Errorf("want a *template.Error, got %v", err)
+	}
+}

@@ -1,19 +1,15 @@
 package sandbox
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
-	"runtime"
-	"strings"
 	"time"
 )
 
@@ -30,51 +26,9 @@ func startMoto(ctx context.Context) (*upstream, error) {
 	cmd := exec.Command("moto_server", "-H", "127.0.0.1", "-p", "0")
 	// Without them AttachRolePolicy fails for every policy of AWS's.
 	cmd.Env = append(os.Environ(), "MOTO_IAM_LOAD_MANAGED_POLICIES=true", "PYTHONUNBUFFERED=1")
-	cmd.SysProcAttr = childAttributes()
-	stderr, err := cmd.StderrPipe()
+	at, stop, err := launch(ctx, cmd, motoAddress)
 	if err != nil {
 		return nil, fmt.Errorf("start moto_server: %w", err)
-	}
-
-	started, exited := make(chan error, 1), make(chan struct{})
-	address := make(chan string, 1)
-	var last tail
-	go func() {
-		defer close(exited)
-		// The kernel ends the child when the thread that started it ends, not
-		// the process; so this one lives as long as the child.
-		runtime.LockOSThread()
-		if err := cmd.Start(); err != nil {
-			started <- err
-			return
-		}
-		started <- nil
-		lines := bufio.NewScanner(stderr)
-		for lines.Scan() {
-			if m := motoAddress.FindStringSubmatch(lines.Text()); m != nil {
-				address <- m[1]
-				break
-			}
-			last.add(lines.Text())
-		}
-		io.Copy(io.Discard, stderr) // its access log
-		cmd.Wait()
-	}()
-	if err := <-started; err != nil {
-		return nil, fmt.Errorf("start moto_server: %w", err)
-	}
-	stop := func() {
-		stopChild(cmd.Process)
-		<-exited
-	}
-	var at string
-	select {
-	case at = <-address:
-	case <-exited:
-		return nil, fmt.Errorf("moto_server ended before it listened: %s", last.String())
-	case <-ctx.Done():
-		stop()
-		return nil, fmt.Errorf("wait for moto_server: %w", ctx.Err())
 	}
 	if err := answers(ctx, at+"/moto-api/"); err != nil {
 		stop()
@@ -107,18 +61,6 @@ func answers(ctx context.Context, address string) error {
 		}
 	}
 }
-
-// A tail keeps the last lines of an output.
-type tail []string
-
-func (t *tail) add(line string) {
-	*t = append(*t, line)
-	if len(*t) > 10 {
-		*t = (*t)[1:]
-	}
-}
-
-func (t *tail) String() string { return strings.Join(*t, "\n") }
 
 // mirror makes the buckets that a call mentions in moto's own S3, where its
 // services look references up.

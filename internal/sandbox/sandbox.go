@@ -1,4 +1,4 @@
-// Package sandbox is AWS in one process, for the demo and the tests.
+// Package sandbox is AWS on one address, for the demo and the tests.
 //
 // One HTTP front takes every call. It knows service and action of each, logs
 // it, and can delay it, hold it, refuse it or cut its connection before or
@@ -8,8 +8,8 @@
 //   - S3, Cloud Control, DescribeType, GetCallerIdentity and Lambda's Invoke
 //     are the sandbox's own, because what a deploy leans on there (conditional
 //     writes, request tokens, custom resources) no emulator has;
-//   - everything else is an upstream's: kumo in this process, or moto as a
-//     child process.
+//   - everything else is an upstream's, kumo or moto, in a process of its own
+//     that ends with the sandbox.
 //
 // All S3 traffic goes to the one S3, so that state, assets and the buckets of
 // the deployed apps are in one place. Resources made through Cloud Control are
@@ -127,7 +127,7 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 	}
 	switch o.Upstream {
 	case Kumo:
-		s.upstream = startKumo(o.AccountID)
+		s.upstream, err = startKumo(ctx, o.AccountID)
 	case Moto:
 		s.upstream, err = startMoto(ctx)
 	case None:

@@ -3,13 +3,9 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"io"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"strings"
-
-	"github.com/sivchari/kumo"
 )
 
 // An upstream answers the services that the sandbox has not of its own.
@@ -17,53 +13,6 @@ type upstream struct {
 	http.Handler
 	url  string
 	stop func()
-}
-
-// kumoAccount is the one account that kumo knows.
-const kumoAccount = "000000000000"
-
-// startKumo runs the Go emulator in this process. Account ids are exchanged on
-// the way; they are equally long, which keeps every framing intact.
-func startKumo(account string) *upstream {
-	srv := kumo.NewServer()
-	proxy := proxyTo(srv.URL)
-	return &upstream{
-		url:  srv.URL,
-		stop: srv.Close,
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			r, err := exchange(r, account, kumoAccount)
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusBadRequest)
-				return
-			}
-			out := newAnswer()
-			proxy.ServeHTTP(out, r)
-			for name, values := range out.header {
-				for _, v := range values {
-					w.Header().Add(name, strings.ReplaceAll(v, kumoAccount, account))
-				}
-			}
-			w.WriteHeader(out.status)
-			w.Write(bytes.ReplaceAll(out.body.Bytes(), []byte(kumoAccount), []byte(account)))
-		}),
-	}
-}
-
-// exchange returns a copy of a request with one account id for another.
-func exchange(r *http.Request, from, to string) (*http.Request, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	address, err := url.Parse(strings.ReplaceAll(r.URL.String(), from, to))
-	if err != nil {
-		return nil, err
-	}
-	out := r.Clone(r.Context())
-	out.URL = address
-	body = bytes.ReplaceAll(body, []byte(from), []byte(to))
-	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return out, nil
 }
 
 // proxyTo forwards to an emulator and keeps the Host, from which emulators

@@ -69,8 +69,11 @@ func (p *page) folded(summary string, body func()) {
 
 func (p *page) counts() {
 	var parts []string
-	if planned(p.run) {
-		parts = append(parts, tallyOf(p.run).String())
+	if planned(p.run) { // the title has counted what would be done to resources
+		if n := tallyOf(p.run)[plan.NoChange]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d unchanged", n))
+		}
+		parts = append(parts, outputTally(p.run)...)
 	} else {
 		parts = append(parts, done(p.run.Counts()))
 	}
@@ -226,7 +229,14 @@ func (p *page) rows(changes []*plan.Change) {
 		}
 		rows = append(rows, []string{labelsOf[c.Action], code(c.LogicalID), code(c.Type), note})
 	}
-	p.table([]string{"", "Resource", "Type", ""}, rows)
+	head := []string{"", "Resource", "Type", "Provisioned"}
+	if !slices.ContainsFunc(rows, func(r []string) bool { return r[3] != "" }) {
+		head = head[:3]
+		for i := range rows {
+			rows[i] = rows[i][:3]
+		}
+	}
+	p.table(head, rows)
 }
 
 func (p *page) properties(changes []*plan.Change) {

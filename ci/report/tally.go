@@ -56,11 +56,6 @@ func (t tally) add(p *plan.Plan) {
 	}
 }
 
-// none tells whether nothing would be done to any resource.
-func (t tally) none() bool {
-	return !slices.ContainsFunc(actions, func(a plan.Action) bool { return t[a] > 0 })
-}
-
 // String is "1 to delete · 2 to create".
 func (t tally) String() string {
 	var parts []string
@@ -73,6 +68,28 @@ func (t tally) String() string {
 		parts = append(parts, fmt.Sprintf("%d unchanged", t[plan.NoChange]))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// outputTally is "1 output to add", "2 outputs to change", ….
+func outputTally(run *result.Run) []string {
+	n := map[plan.Action]int{}
+	for _, s := range run.Stacks {
+		eachPlan(s.Plan, func(p *plan.Plan) {
+			for _, o := range p.Outputs {
+				n[o.Action]++
+			}
+		})
+	}
+	var parts []string
+	for _, kind := range []struct {
+		action plan.Action
+		what   string
+	}{{plan.Delete, "to remove"}, {plan.Update, "to change"}, {plan.Create, "to add"}} {
+		if n[kind.action] > 0 {
+			parts = append(parts, count(n[kind.action], "output")+" "+kind.what)
+		}
+	}
+	return parts
 }
 
 // done is "2 created · 1 failed".

@@ -2,10 +2,8 @@ package state
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -71,19 +69,6 @@ func (r LockRecord) same(o LockRecord) bool {
 	return r.Owner == o.Owner && r.Acquired.Equal(o.Acquired) && r.Expires.Equal(o.Expires)
 }
 
-// moment reads Unix milliseconds, the zero time for anything else.
-func moment(v any) time.Time {
-	n, ok := v.(json.Number)
-	if !ok {
-		return time.Time{}
-	}
-	f, err := n.Float64()
-	if err != nil || math.Abs(f) > 1<<53 {
-		return time.Time{}
-	}
-	return time.UnixMilli(int64(f))
-}
-
 // LockOptions say who wants a lock and how long it may take.
 type LockOptions struct {
 	Owner     string // from NewOwner
@@ -141,122 +126,6 @@ func (k *Stack) Lock(ctx context.Context, opt LockOptions) (*Lock, error) {
 	}
 	l.renew(context.WithoutCancel(ctx))
 	return l, nil
-}
-
-func (k *Stack) acquire(ctx context.Context, opt LockOptions) (*Lock, error) {
-	var (
-		attempts, counted, extras int
-
-		waiting  bool // beyond the ordinary attempts
-		deadline time.Time
-		reported time.Time
-	)
-	for {
-		attempts++
-		l, held, err := k.attempt(ctx, opt)
-		if err != nil {
-			return nil, fmt.Errorf("lock %s %s in %s: %w", opt.Subject, k.Name, k.Region, err)
-		}
-		if l != nil {
-			return l, nil
-		}
-		held.Attempts = attempts
-		if opt.FailFast {
-			return nil, held
-		}
-		// A lock that was gone when looked at is asked for again at once; an
-		// endless series of such locks is not.
-		if !held.Readable && extras < lockExtras {
-			extras++
-			continue
-		}
-		gap := lockPause
-		if counted == lockRetries {
-			now := time.Now()
-			if !waiting {
-				waiting, deadline, reported = true, now.Add(opt.Wait), now.Add(-lockReport)
-			}
-			if !now.Before(deadline) {
-				return nil, held
-			}
-			if opt.Waiting != nil && now.Sub(reported) >= lockReport {
-				reported = now
-				opt.Waiting(held)
-			}
-			gap = min(lockLongPause, deadline.Sub(now))
-		} else {
-			counted++
-		}
-		if err := pause(ctx, gap); err != nil {
-			return nil, fmt.Errorf("wait for the lock of %s %s in %s: %w", opt.Subject, k.Name, k.Region, err)
-		}
-	}
-}
-
-// attempt asks once, and once more when the lock that it met had expired.
-func (k *Stack) attempt(ctx context.Context, opt LockOptions) (*Lock, *HeldError, error) {
-	l, err := k.claim(ctx, opt)
-	if err == nil || !contended(err) {
-		return l, nil, err
-	}
-	old, etag, err := k.peek(ctx)
-	held := k.heldBy(opt, old)
-	if err != nil || old == nil || !old.Expired(held.Seen) {
-		return nil, held, err
-	}
-	err = k.store.removeIf(ctx, k.key(lockName), etag)
-	switch {
-	case contended(err), errors.Is(err, errAbsent):
-		return nil, held, nil // somebody else was faster
-	case errors.Is(err, errUnsupported), is[*AccessError](err):
-		held.Refused = "it could not be taken over safely, because the store does not delete on a condition"
-		opt.Warn(held.Error() + "\n" + held.Remedy())
-		return nil, held, nil
-	case err != nil:
-		return nil, nil, err
-	}
-	l, err = k.claim(ctx, opt)
-	if contended(err) {
-		return nil, held, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	l.TookOver = old
-	opt.Warn(fmt.Sprintf("took over the expired lock of %s %s in %s from %s (%s)", opt.Subject,
-		printable(k.Name), printable(k.Region), orUnnamed(old.Owner), orUnnamed(old.Operation)))
-	return l, nil, nil
-}
-
-func orUnnamed(s string) string {
-	if s == "" {
-		return "unnamed"
-	}
-	return printable(s)
-}
-
-// contended tells whether somebody else had the better of a conditional
-// request.
-func contended(err error) bool { return isConflict(err) || errors.Is(err, errBusy) }
-
-// claim writes the lock if there is none.
-func (k *Stack) claim(ctx context.Context, opt LockOptions) (*Lock, error) {
-	now := time.Now()
-	r := LockRecord{Owner: opt.Owner, Operation: opt.Operation, Acquired: now, Expires: now.Add(LockTTL)}
-	body := r.marshal()
-	r, _ = parseLock(body) // to the millisecond, as it will be compared
-	etag, err := k.store.put(ctx, k.key(lockName), body, typeJSON, when(Absent))
-	if err != nil && (contended(err) || passing(err)) {
-		// The write may have arrived although its answer did not.
-		found, e, readErr := k.peek(context.WithoutCancel(ctx))
-		if readErr == nil && found != nil && found.same(r) {
-			etag, err = e, nil
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &Lock{stack: k, opt: opt, record: r, etag: etag, lost: make(chan struct{})}, nil
 }
 
 // Peek reads the lock without taking it: nil when there is none. A body that

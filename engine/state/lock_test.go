@@ -114,7 +114,11 @@ func TestLockContention(t *testing.T) {
 						held.Attempts, time.Since(start), held.Readable, tt.attempts, tt.after, tt.readable)
 				}
 				puts := 0
-				for _, r := range c.requests() {
+				log := c.requests()
+				if len(log) != 2*tt.attempts {
+					t.Errorf("%d requests for %d attempts, want a put and a get for each", len(log), tt.attempts)
+				}
+				for _, r := range log {
 					if r == "PutObject "+lockKey {
 						puts++
 					}
@@ -204,6 +208,7 @@ func TestLockTakeover(t *testing.T) {
 		owner string // of the lock in the bucket afterwards
 		taken bool
 		warns string
+		says  string // the error, with its remedy
 	}{
 		{
 			name:  "an expired lock is taken over with a warning (S-90, S-91, S-92)",
@@ -246,7 +251,7 @@ func TestLockTakeover(t *testing.T) {
 				expired(c)
 				c.on("DeleteObject", lockName, 0, 0, answer(http.StatusNotImplemented, "NotImplemented"))
 			},
-			owner: "dead", warns: "force-unlock",
+			owner: "dead", says: "it has expired, but it could not be taken over safely",
 		},
 		{
 			name: "not where deleting is denied (S-91)",
@@ -254,7 +259,7 @@ func TestLockTakeover(t *testing.T) {
 				expired(c)
 				c.on("DeleteObject", lockName, 0, 0, answer(http.StatusForbidden, "AccessDenied"))
 			},
-			owner: "dead", warns: "force-unlock",
+			owner: "dead", says: "it has expired, but it could not be taken over safely",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -271,7 +276,10 @@ func TestLockTakeover(t *testing.T) {
 						t.Errorf("took over %+v", l.TookOver)
 					}
 				} else {
-					as[*HeldError](t, err)
+					held := as[*HeldError](t, err)
+					if !strings.Contains(held.Error(), tt.says) || !strings.Contains(held.Remedy(), "cdkd force-unlock Shop") {
+						t.Errorf("got %q, remedy %q, want %q", held, held.Remedy(), tt.says)
+					}
 				}
 				if (l != nil) != tt.taken {
 					t.Errorf("taken: %v, want %v (%v)", l != nil, tt.taken, err)

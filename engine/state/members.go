@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -88,6 +89,19 @@ func integer(n json.Number) (int64, bool) {
 		return 0, false
 	}
 	return int64(f), true
+}
+
+// moment reads Unix milliseconds, the zero time for anything else.
+func moment(v any) time.Time {
+	n, ok := v.(json.Number)
+	if !ok {
+		return time.Time{}
+	}
+	f, err := n.Float64()
+	if err != nil || math.Abs(f) > 1<<53 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(f))
 }
 
 // version reads an object's version member; ok is false when it is not one of

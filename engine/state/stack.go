@@ -171,10 +171,10 @@ func (k *Stack) Deletable(r *Record) error {
 	}
 }
 
-// Delete removes the record and what belongs to it: the ledger first, so that
-// a record never outlives what vouches for its creates; then the record, if it
-// is the version read; its older copy; the journal; the pending operations. A
-// failure leaves what comes after it untouched.
+// Delete removes the record and what belongs to it: the ledger first, because
+// what vouches for creates must not outlive the record; then the record, if it
+// is the version read (Absent: there was none); its older copy; the journal;
+// the pending operations. A failure leaves what comes after it untouched.
 func (k *Stack) Delete(ctx context.Context, read ETag) error {
 	if err := k.delete(ctx, read); err != nil {
 		return fmt.Errorf("delete the record of stack %s in %s: %w", k.Name, k.Region, err)
@@ -186,8 +186,8 @@ func (k *Stack) delete(ctx context.Context, read ETag) error {
 	if err := k.store.remove(ctx, k.key(ledgerName)); err != nil {
 		return err
 	}
-	err := errUnsupported
-	if read != Legacy {
+	var err error
+	if read != Absent && read != Legacy { // then there is none to delete
 		err = k.store.removeIf(ctx, k.key(recordName), read)
 	}
 	if errors.Is(err, errUnsupported) {

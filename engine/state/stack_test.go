@@ -176,6 +176,24 @@ func TestDelete(t *testing.T) {
 			t.Error("something was deleted")
 		}
 	})
+	t.Run("not a record that was not seen", func(t *testing.T) {
+		c, k := shop(t)
+		fill(c)
+		if err := k.Delete(t.Context(), Absent); err != nil {
+			t.Fatal(err)
+		}
+		if !c.has(recordKey) || c.has(shopKey+journalName) {
+			t.Errorf("record there: %v, journal there: %v", c.has(recordKey), c.has(shopKey+journalName))
+		}
+	})
+	t.Run("a store without conditional deletes", func(t *testing.T) {
+		c, k := shop(t)
+		etag := fill(c)
+		c.on("DeleteObject", recordName, 0, 1, answer(http.StatusNotImplemented, "NotImplemented"))
+		if err := k.Delete(t.Context(), etag); err != nil || c.has(recordKey) {
+			t.Errorf("got %v, record there: %v", err, c.has(recordKey))
+		}
+	})
 	t.Run("a legacy record of another region stays (S-74)", func(t *testing.T) {
 		c, k := shop(t)
 		etag := fill(c)

@@ -31,21 +31,22 @@ type PreflightError struct{ Faults []error }
 
 func (e *PreflightError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d resources cannot be provisioned; nothing was changed:", len(e.Faults))
-	if len(e.Faults) == 1 {
-		b.Reset()
-		b.WriteString("a resource cannot be provisioned; nothing was changed:")
-	}
+	b.WriteString("resources that cannot be provisioned; nothing was changed:")
 	for _, f := range e.Faults {
 		b.WriteString("\n  " + f.Error())
-	}
-	if slices.ContainsFunc(e.Faults, func(f error) bool { _, ok := errors.AsType[*Unroutable](f); return ok }) {
-		b.WriteString("\nallow-unsupported-types tries a type with Cloud Control all the same; allow-unsupported-properties leaves properties out")
 	}
 	return b.String()
 }
 
 func (e *PreflightError) Unwrap() []error { return e.Faults }
+
+// Remedy says what to do about it.
+func (e *PreflightError) Remedy() string {
+	if slices.ContainsFunc(e.Faults, func(f error) bool { _, ok := errors.AsType[*Unroutable](f); return ok }) {
+		return "take the resources out, or set allow-unsupported-types to try a type with Cloud Control all the same, allow-unsupported-properties to leave properties out"
+	}
+	return "correct the properties named"
+}
 
 // An ExclusiveError is a resource with properties that exclude each other.
 type ExclusiveError struct {

@@ -60,6 +60,12 @@ func (w *retrying) Create(ctx context.Context, r *Request) (made Created, err er
 		}
 		return last
 	})
+	// No answer is no reason to try again, but one to look what became of it.
+	if err != nil && partial == nil && ctx.Err() == nil && Ambiguous(err) {
+		if id := w.find(ctx, r); id != "" {
+			return w.create(ctx, r, &PartialError{Made: Created{PhysicalID: id}, Err: err})
+		}
+	}
 	return made, err
 }
 

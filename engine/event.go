@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/result"
 )
 
 // An EventKind says what happened.
@@ -12,9 +13,9 @@ type EventKind string
 // The kinds of events.
 const (
 	StackStarted   EventKind = "stack-started"
-	StackPlanned   EventKind = "stack-planned" // Plan is set
-	StackFinished  EventKind = "stack-finished"
-	LockWaiting    EventKind = "lock-waiting" // Text says who holds it
+	StackPlanned   EventKind = "stack-planned"  // Plan is set
+	StackFinished  EventKind = "stack-finished" // Result is set
+	LockWaiting    EventKind = "lock-waiting"   // Text says who holds it
 	AssetPublished EventKind = "asset-published"
 
 	ResourceStarted   EventKind = "resource-started"
@@ -44,6 +45,7 @@ type Event struct {
 	Elapsed         time.Duration
 	Rollback        bool // the operation undoes an earlier one
 
-	Text string
-	Plan *plan.Plan
+	Text   string
+	Plan   *plan.Plan
+	Result *result.Stack
 }

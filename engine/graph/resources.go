@@ -77,7 +77,7 @@ func addHandlerPolicies(resources []Resource, waits Edges) {
 		switch r.Type {
 		case "AWS::IAM::Policy", "AWS::IAM::RolePolicy", "AWS::IAM::ManagedPolicy":
 			for _, member := range []string{"Roles", "RoleName"} {
-				for _, role := range mentioned(r.Properties.Value(member)) {
+				for _, role := range Mentioned(r.Properties.Value(member)) {
 					policies[role] = append(policies[role], r.LogicalID)
 				}
 			}
@@ -91,7 +91,7 @@ func addHandlerPolicies(resources []Resource, waits Edges) {
 			continue
 		}
 		seen := map[string]bool{r.LogicalID: true}
-		next := mentioned(r.Properties.Value("ServiceToken"))
+		next := Mentioned(r.Properties.Value("ServiceToken"))
 		for range 4 { // token, function, its role's policies, what those allow to call
 			var found []string
 			for _, id := range next {
@@ -102,7 +102,7 @@ func addHandlerPolicies(resources []Resource, waits Edges) {
 				seen[id] = true
 				switch p.Type {
 				case "AWS::Lambda::Function":
-					for _, role := range mentioned(p.Properties.Value("Role")) {
+					for _, role := range Mentioned(p.Properties.Value("Role")) {
 						found = append(found, policies[role]...)
 						for _, policy := range policies[role] {
 							if !reaches(waits, policy, r.LogicalID) {
@@ -110,11 +110,11 @@ func addHandlerPolicies(resources []Resource, waits Edges) {
 							}
 						}
 					}
-					found = append(found, mentioned(p.Properties.Value("Environment"))...)
+					found = append(found, Mentioned(p.Properties.Value("Environment"))...)
 				case "AWS::IAM::Policy", "AWS::IAM::RolePolicy", "AWS::IAM::ManagedPolicy":
-					found = append(found, mentioned(p.Properties.Value("PolicyDocument"))...)
+					found = append(found, Mentioned(p.Properties.Value("PolicyDocument"))...)
 				case "AWS::StepFunctions::StateMachine":
-					found = append(found, mentioned(p.Properties.Value("DefinitionString"))...)
+					found = append(found, Mentioned(p.Properties.Value("DefinitionString"))...)
 				}
 			}
 			next = found
@@ -139,13 +139,13 @@ func reaches(e Edges, from, to string) bool {
 	return visit(from)
 }
 
-// mentioned lists the ids that Ref, Fn::GetAtt or Fn::Sub name anywhere in v.
-func mentioned(v any) []string {
+// Mentioned lists the ids that Ref, Fn::GetAtt or Fn::Sub name anywhere in v.
+func Mentioned(v any) []string {
 	var ids []string
 	switch v := v.(type) {
 	case []any:
 		for _, m := range v {
-			ids = append(ids, mentioned(m)...)
+			ids = append(ids, Mentioned(m)...)
 		}
 	case *value.Object:
 		if name, arg, ok := v.Sole(); ok {
@@ -175,7 +175,7 @@ func mentioned(v any) []string {
 			}
 		}
 		for _, m := range v.All() {
-			ids = append(ids, mentioned(m)...)
+			ids = append(ids, Mentioned(m)...)
 		}
 	}
 	return ids

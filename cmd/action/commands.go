@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/ci/github"
+	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func (s *step) selection() (engine.Selection, error) {
+	dir, err := s.assembly()
+	return engine.Selection{
+		Assembly:  dir,
+		Selection: assembly.Selection{Patterns: s.in.Stacks, All: s.in.All, Exclusively: s.in.Exclusively},
+	}, err
+}
+
+func (s *step) deploy(ctx context.Context) error {
+	sel, err := s.selection()
+	if err != nil {
+		return s.refuse(err)
+	}
+	router, err := s.routerOptions()
+	if err != nil {
+		return s.refuse(err)
+	}
+	run, _ := s.engine.Deploy(ctx, engine.DeployOptions{
+		Selection: sel, Parameters: s.in.Parameters, Router: router,
+		DryRun: s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, StrictGetAtt: s.in.StrictGetAtt,
+		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout,
+		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
+	})
+	return s.finish(run)
+}
+
+func (s *step) diff(ctx context.Context) error {
+	sel, err := s.selection()
+	if err != nil {
+		return s.refuse(err)
+	}
+	router, err := s.routerOptions()
+	if err != nil {
+		return s.refuse(err)
+	}
+	run, _ := s.engine.Diff(ctx, engine.DiffOptions{Selection: sel, Parameters: s.in.Parameters, Router: router, StackConcurrency: 8})
+	return s.finish(run)
+}
+
+func (s *step) destroy(ctx context.Context) error {
+	sel, err := s.selection()
+	if err != nil {
+		return s.refuse(err)
+	}
+	opt := engine.DestroyOptions{
+		Selection: sel, RemoveProtection: s.in.RemoveProtection, RoleARN: s.in.RoleARN,
+		ResourceTimeout: s.in.ResourceTimeout, Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
+	}
+	if !s.in.Yes {
+		opt.StackConcurrency = 1 // one question at a time
+		opt.Consent = func(stack string, p *plan.Plan) bool {
+			s.surface.Print(report.PlanText(p))
+			return s.surface.Confirm(ctx, fmt.Sprintf("Destroy stack %s?", stack), !s.in.RemoveProtection)
+		}
+	}
+	run, _ := s.engine.Destroy(ctx, opt)
+	return s.finish(run)
+}
+
+// finish reports a run: outputs, summary, comment, log. The locks are free by
+// now; what is left of a cancelled step's time goes to GitHub.
+func (s *step) finish(run *result.Run) error {
+	end := ci.End(run, s.in)
+	s.check(s.surface.SetRun(run, end))
+	s.check(s.surface.SetSummary(report.Markdown(run)))
+	if s.in.JSON {
+		text, err := report.JSON(run)
+		s.check(err)
+		s.surface.Print(text)
+	} else {
+		s.surface.Print(report.Text(run))
+	}
+	s.annotate(run)
+	s.comment(run)
+	return ended(end.StepCode)
+}
+
+// annotate puts what went wrong on the run's page.
+func (s *step) annotate(run *result.Run) {
+	say := func(title, message, remedy string) {
+		if message == "" {
+			return
+		}
+		if remedy != "" {
+			message += "\nwhat to do: " + remedy
+		}
+		s.surface.Error(ci.Annotation{Title: title, Message: message})
+	}
+	if !s.surface.InStep() {
+		return // the text says it already
+	}
+	say("cdkd-action "+run.Command, run.Message, run.Remedy)
+	for _, st := range run.Stacks {
+		for _, f := range st.Failures {
+			say(fmt.Sprintf("%s: %s (%s)", st.Name, f.LogicalID, f.Type), f.Message, f.Remedy)
+		}
+		if len(st.Failures) == 0 {
+			say("Stack "+st.Name, st.Message, st.Remedy)
+		}
+		for _, u := range st.Unaddressed {
+			s.surface.Warning(ci.Annotation{Title: fmt.Sprintf("%s: %s (%s) was left", st.Name, u.LogicalID, u.Type), Message: u.Reason + "\nwhat to do: " + u.Remedy})
+		}
+		for _, w := range st.Warnings {
+			s.surface.Warning(ci.Annotation{Title: "Stack " + st.Name, Message: w})
+		}
+	}
+}
+
+// commentLimit is the largest comment that GitHub takes, with some room for
+// its marker.
+const commentLimit = 65_000
+
+// comment keeps the pull request's comment up to date. That it could not is a
+// notice and changes nothing else.
+func (s *step) comment(run *result.Run) {
+	if s.in.Comment == ci.CommentOff || s.in.GitHubToken == "" {
+		return
+	}
+	opt := github.Options{Token: s.in.GitHubToken, App: s.in.WorkingDirectory + "\x00" + s.in.App, Key: s.in.CommentKey}
+	if at, cancelled := s.window.Deadline(); cancelled {
+		if opt.Limit = time.Until(at) - 500*time.Millisecond; opt.Limit <= 0 {
+			return
+		}
+	}
+	rest := "The whole report is in the summary of the workflow run."
+	url, err := github.Comment(context.Background(), s.surface.Getenv, opt, report.Comment(run, commentLimit, rest))
+	if err != nil {
+		s.surface.Notice(ci.Annotation{Title: "Pull request comment", Message: err.Error()})
+		return
+	}
+	if url != "" {
+		s.set("comment-url", url)
+	}
+}
+
+func (s *step) stateList(ctx context.Context) error {
+	ctx, cancel := s.window.Interruptible(ctx)
+	defer cancel()
+	refs, err := s.engine.StateList(ctx)
+	if err != nil {
+		return s.refuse(err)
+	}
+	var text strings.Builder
+	list := []any{}
+	for _, r := range refs {
+		if r.Region == "" {
+			fmt.Fprintln(&text, r.Stack)
+			list = append(list, value.NewObject("stackName", r.Stack))
+			continue
+		}
+		fmt.Fprintf(&text, "%s (%s)\n", r.Stack, r.Region)
+		list = append(list, value.NewObject("stackName", r.Stack, "region", r.Region))
+	}
+	if s.in.JSON {
+		return s.printJSON(list)
+	}
+	s.surface.Print(text.String())
+	return nil
+}
+
+func (s *step) stateShow(ctx context.Context) error {
+	ctx, cancel := s.window.Interruptible(ctx)
+	defer cancel()
+	shown, err := s.engine.StateShow(ctx, s.in.Stacks[0], strings.ToLower(s.in.StackRegion))
+	if shown == nil || shown.Record == nil {
+		return s.refuse(err)
+	}
+	if err != nil { // the record can be shown in part
+		s.surface.Warning(ci.Annotation{Title: "State", Message: err.Error()})
+	}
+	if s.in.JSON {
+		o, err := shownJSON(shown)
+		if err != nil {
+			return s.refuse(err)
+		}
+		return s.printJSON(o)
+	}
+	s.surface.Print(shownText(shown, time.Now()))
+	return nil
+}
+
+func (s *step) printJSON(v any) error {
+	b, err := value.MarshalIndent(v)
+	if err != nil {
+		return s.refuse(err)
+	}
+	s.surface.Print(string(b))
+	return nil
+}
+
+func (s *step) forceUnlock(ctx context.Context) error {
+	ctx, cancel := s.window.Interruptible(ctx)
+	defer cancel()
+	done, err := s.engine.ForceUnlock(ctx, s.in.Stacks, strings.ToLower(s.in.StackRegion))
+	for _, u := range done {
+		switch {
+		case u.Err != nil:
+			s.surface.Error(ci.Annotation{Title: "Stack " + u.Stack, Message: u.Err.Error()})
+		case u.Holder == nil:
+			s.surface.Print(fmt.Sprintf("%s in %s: there is no lock", u.Stack, u.Region))
+		default:
+			expired := "was still held"
+			if u.Holder.Expired(time.Now()) {
+				expired = "had expired"
+			}
+			s.surface.Print(fmt.Sprintf("%s in %s: removed the lock of %s (%s), which %s", u.Stack, u.Region, u.Holder.Owner, u.Holder.Operation, expired))
+		}
+	}
+	if err != nil {
+		return s.refuse(err)
+	}
+	return nil
+}

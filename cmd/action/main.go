@@ -1,0 +1,74 @@
+// Command action is cdkd-action: the entry point of the GitHub Action, and the
+// same commands on a terminal.
+//
+// It only wires: it reads the inputs, builds an engine, runs one command, and
+// turns the result into outputs, a summary, a comment and an exit code. What is
+// done is decided in package engine, what is shown in ci/report.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/signals"
+)
+
+// version is set when a release is built.
+var version = "dev"
+
+func main() {
+	window := signals.Open(signals.FromEnv()) // first: nothing before it can be interrupted
+	code := run(window, os.Args[1:], ci.FromEnv())
+	window.Close()
+	os.Exit(code)
+}
+
+// run runs one command and returns the exit code: the only place that knows
+// what ends how.
+func run(window *signals.Window, args []string, surface *ci.Surface) (code int) {
+	// Go's own code for a panic is 2, which here means a partial outcome.
+	defer func() {
+		if p := recover(); p != nil {
+			surface.Error(ci.Annotation{Title: "Internal error", Message: fmt.Sprint(p)})
+			fmt.Fprintf(os.Stderr, "%s\n", debug.Stack())
+			code = 1
+		}
+	}()
+	s := &step{window: window, surface: surface}
+	program := ci.Program{Surface: surface, Run: s.run, Version: version, Without: without}
+	command := program.Command()
+	command.SetArgs(args)
+	err := command.ExecuteContext(context.Background())
+	switch end := (*exit)(nil); {
+	case err == nil:
+		return 0
+	case errors.As(err, &end):
+		return end.code
+	default:
+		// Nothing was run: the inputs are wrong, all of what is wrong with them
+		// is in the error.
+		surface.Error(ci.Annotation{Title: "Inputs", Message: err.Error()})
+		s.set("outcome", string(result.Failed))
+		s.set("failure-reason", string(result.ReasonInput))
+		s.set("exit-code", "1")
+		return 1
+	}
+}
+
+// An exit is a command's way to end with a code other than 0. What there is to
+// say was said.
+type exit struct{ code int }
+
+func (e *exit) Error() string { return fmt.Sprintf("exit %d", e.code) }
+
+func ended(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return &exit{code}
+}

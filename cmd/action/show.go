@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// shownJSON is the form of state show --json.
+func shownJSON(shown *engine.Shown) (*value.Object, error) {
+	b, err := shown.Record.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	record, err := value.ParseObject(b)
+	if err != nil {
+		return nil, err
+	}
+	var lock any
+	if l := shown.Lock; l != nil {
+		o := value.NewObject("owner", l.Owner, "timestamp", milliseconds(l.Acquired), "expiresAt", milliseconds(l.Expires))
+		if l.Operation != "" {
+			o.Set("operation", l.Operation)
+		}
+		lock = o
+	}
+	return value.NewObject("state", record, "lock", lock), nil
+}
+
+func milliseconds(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return value.Int(t.UnixMilli())
+}
+
+// shownText is the form of state show for people. Properties stay out of it:
+// the JSON form has them.
+func shownText(shown *engine.Shown, now time.Time) string {
+	var b strings.Builder
+	r := shown.Record
+	fmt.Fprintf(&b, "%s in %s, saved %s (version %d)\n", report.Line(r.StackName), report.Line(r.Region),
+		time.UnixMilli(r.LastModified).UTC().Format(time.RFC3339), r.Version)
+	switch l := shown.Lock; {
+	case l == nil:
+		b.WriteString("not locked\n")
+	case l.Expired(now):
+		fmt.Fprintf(&b, "lock of %s (%s), expired\n", report.Line(l.Owner), report.Line(l.Operation))
+	default:
+		fmt.Fprintf(&b, "locked by %s (%s), until %s\n", report.Line(l.Owner), report.Line(l.Operation), l.Expires.UTC().Format(time.RFC3339))
+	}
+	fmt.Fprintf(&b, "%d resources\n", len(r.Resources))
+	for _, id := range r.LogicalIDs() {
+		row := r.Row(id)
+		via := ""
+		if row.ProvisionedBy == state.ByCloudControl {
+			via = ", through Cloud Control"
+		}
+		fmt.Fprintf(&b, "  %s (%s%s) %s\n", report.Line(id), report.Line(row.ResourceType), via, report.Line(row.PhysicalID))
+	}
+	if names := r.Outputs.Keys(); len(names) > 0 {
+		b.WriteString("outputs\n")
+		for _, n := range names {
+			fmt.Fprintf(&b, "  %s = %s\n", report.Line(n), report.Line(value.JSON(r.Outputs.Value(n))))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/rs/zerolog"
+
+	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/secret"
+	"github.com/org/cdkd-action/signals"
+)
+
+// A step is one invocation: a workflow step, or a command on a terminal.
+type step struct {
+	window  *signals.Window
+	surface *ci.Surface
+
+	in      *ci.Inputs
+	log     zerolog.Logger
+	secrets *secret.Set
+	engine  *engine.Engine
+}
+
+// run is called with inputs that are typed and checked.
+func (s *step) run(ctx context.Context, in *ci.Inputs) error {
+	if in.Command == ci.Demo {
+		return ended(demo(ctx, s.surface))
+	}
+	log := s.surface.Log()
+	defer log.Close()
+	s.in, s.log = in, newLog(log, in.Verbose)
+	s.secrets = secret.NewSet(s.surface.Mask)
+	stop := context.AfterFunc(secondSignal(s.window), func() {
+		// A person who does not want to wait. Locks stay until they expire.
+		fmt.Fprintln(os.Stderr, "interrupted twice: locks are left behind and expire by themselves")
+		os.Exit(130)
+	})
+	defer stop()
+
+	var err error
+	if s.engine, err = s.newEngine(ctx); err != nil {
+		return s.refuse(err)
+	}
+	switch in.Command {
+	case ci.Deploy:
+		return s.deploy(ctx)
+	case ci.Diff:
+		return s.diff(ctx)
+	case ci.Destroy:
+		return s.destroy(ctx)
+	case ci.StateList:
+		return s.stateList(ctx)
+	case ci.StateShow:
+		return s.stateShow(ctx)
+	case ci.ForceUnlock:
+		return s.forceUnlock(ctx)
+	}
+	return fmt.Errorf("command %s has no code", in.Command)
+}
+
+// secondSignal is done when a person interrupts for the second time.
+func secondSignal(w *signals.Window) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-w.SecondSignal()
+		cancel()
+	}()
+	return ctx
+}
+
+// set sets a step output. That it could not be written must not cost the run.
+func (s *step) set(name, value string) {
+	s.check(s.surface.SetOutput(name, value))
+}
+
+// check tells of a failure to report, which changes nothing else.
+func (s *step) check(err error) {
+	if err != nil {
+		s.surface.Warning(ci.Annotation{Title: "Report", Message: err.Error()})
+	}
+}
+
+// refuse ends the step because of an error that belongs to no stack.
+func (s *step) refuse(err error) error {
+	outcome, reason := engine.Classify(err)
+	message := s.secrets.Mask(err.Error())
+	if remedy := engine.Remedy(err); remedy != "" {
+		message += "\nwhat to do: " + remedy
+	}
+	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: message})
+	s.set("outcome", string(outcome))
+	s.set("failure-reason", string(reason))
+	s.set("exit-code", fmt.Sprint(outcome.ExitCode()))
+	return ended(outcome.ExitCode())
+}

@@ -1,0 +1,394 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/org/cdkd-action/engine/asset"
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// DeployOptions govern a deploy. The zero value is not useful: limits and
+// concurrency must be set.
+type DeployOptions struct {
+	Selection
+	Parameters map[string]string // Name=value or Stack:Name=value
+
+	DryRun       bool // say what would be done and write nothing
+	NoRollback   bool // keep what a failed deploy did
+	SkipAssets   bool // they are in place
+	StrictGetAtt bool // an output that cannot be told fails the deploy
+	Wait         provider.WaitMode
+	Router       provider.RouterOptions
+	RoleARN      string // the role assumed, for the journal
+
+	LockWait         time.Duration // beyond the ordinary attempts
+	ResourceTimeout  time.Duration
+	Concurrency      int // resources of one stack
+	StackConcurrency int
+}
+
+// Deploy brings the selected stacks to what the assembly describes.
+//
+// Stacks are deployed after those that they depend on, and side by side where
+// they do not. A stack that fails keeps those that depend on it from starting;
+// the others go on. The result is never nil.
+func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, error) {
+	start := now()
+	run := &result.Run{Command: "deploy", DryRun: opt.DryRun, RunID: state.NewRunID(start)}
+	defer func() { run.Duration = time.Since(start) }()
+
+	work, cancel := e.config.Window.Context(ctx)
+	defer cancel()
+	sel, store, err := e.start(work, opt.Selection, opt.Parameters)
+	if err != nil {
+		return run, e.end(run, err)
+	}
+	account, err := e.account(work)
+	if err != nil {
+		return run, e.end(run, err)
+	}
+	publisher := e.publisher(account)
+	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
+		d := &deployment{
+			e: e, t: t, opt: opt, store: store, runID: run.RunID,
+			place: store.Stack(t.Name, t.Region), res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+		}
+		d.router = e.router(d)
+		d.publisher = publisher
+		return d.finished(d.deploy(work))
+	})
+	e.config.Window.Seal()
+	return run, e.end(run, nil)
+}
+
+// end gives the run its outcome and returns the error of one that failed as a
+// whole, before any stack was worked on.
+func (e *Engine) end(run *result.Run, err error) error {
+	if err == nil {
+		if run.Outcome == "" {
+			run.Outcome = result.NoChange
+		}
+		return nil
+	}
+	if e.config.Window.Interrupted() && errors.Is(err, context.Canceled) {
+		err = errors.Join(errInterrupted, err)
+	}
+	run.Outcome, run.Reason = Classify(err)
+	run.Message, run.Remedy = e.config.Secrets.Mask(err.Error()), Remedy(err)
+	return err
+}
+
+// finished closes a stack's result.
+func (d *deployment) finished(err error) *result.Stack {
+	if err != nil && d.e.config.Window.Interrupted() && letGo(err) {
+		err = errors.Join(errInterrupted, err)
+	}
+	if err != nil {
+		d.e.fault(d.res, err)
+	} else {
+		d.res.Outcome = result.NoChange
+		if d.res.Changed {
+			d.res.Outcome = result.Success
+		}
+		if len(d.res.Unaddressed) > 0 {
+			d.res.Outcome = result.Partial
+		}
+	}
+	d.observe(Event{Kind: StackFinished, Result: d.res, Elapsed: d.res.Duration})
+	return d.res
+}
+
+// deploy deploys one stack, from its lock to its release.
+func (d *deployment) deploy(ctx context.Context) (err error) {
+	start := now()
+	defer func() { d.res.Duration = time.Since(start) }()
+	d.observe(Event{Kind: StackStarted})
+	if d.opt.DryRun {
+		return d.rehearse(ctx)
+	}
+	reads, cancel := d.e.config.Window.Interruptible(ctx)
+	defer cancel()
+	before, err := d.acquire(reads, state.LockOptions{
+		Operation: "deploy", Subject: d.subject(), Wait: d.opt.LockWait,
+		Waiting: func(held *state.HeldError) { d.observe(Event{Kind: LockWaiting, Text: held.Error()}) },
+	})
+	defer d.release()
+	if err != nil {
+		return err
+	}
+	if before, err = d.planUnderLock(reads, before); err != nil {
+		return err
+	}
+	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
+	d.res.Plan = d.Plan
+	d.initial = before.record == nil
+	if d.t.parent == nil {
+		if d.changing() {
+			if err := d.prepare(d.publisher); err != nil {
+				return err
+			}
+		}
+		d.history = d.place.StartRun(ctx, state.RunOptions{ID: d.runID, Command: "deploy", Engine: d.e.config.Version, Start: start})
+	} else {
+		d.history = d.t.parent.history
+	}
+	return d.carryOut(ctx, before)
+}
+
+func (d *deployment) subject() string {
+	if d.t.parent != nil {
+		return "nested stack"
+	}
+	return "stack"
+}
+
+// planUnderLock plans from what was read. When that would change something, it
+// makes sure that it still is what is recorded, since the reading began before
+// the lock was held; if it is not, it reads and plans again.
+func (d *deployment) planUnderLock(ctx context.Context, r reading) (reading, error) {
+	for try := 1; ; try++ {
+		if err := d.makePlan(ctx, r.record); err != nil {
+			return r, err
+		}
+		if !d.changing() || try > 1 { // read with the lock held
+			return r, nil
+		}
+		err := d.place.Confirm(ctx, r.etag)
+		if !errors.As(err, new(*state.ConflictError)) {
+			return r, err
+		}
+		if r.record, r.etag, err = d.place.Read(ctx); err != nil {
+			return r, err
+		}
+	}
+}
+
+func (d *deployment) makePlan(ctx context.Context, record *state.Record) error {
+	if err := d.identify(ctx, record); err != nil {
+		return err
+	}
+	var err error
+	d.planned, err = d.plan(ctx, record.Clone())
+	if err != nil {
+		return err
+	}
+	for _, n := range d.notices {
+		d.observe(Event{Kind: Notice, Text: n})
+	}
+	for _, w := range d.warnings {
+		d.warn("%s", w)
+	}
+	if record == nil {
+		d.world.record = state.NewRecord(d.t.Name, d.t.Region)
+	}
+	if d.t.parent != nil {
+		d.world.record.ParentStack, d.world.record.ParentLogicalID, d.world.record.ParentRegion = d.t.parent.t.Name, d.t.parentLogicalID, d.t.Region
+	}
+	return nil
+}
+
+// identify finds out whose stack this is.
+func (d *deployment) identify(ctx context.Context, record *state.Record) error {
+	account, err := d.e.account(ctx)
+	if err != nil {
+		return err
+	}
+	d.account, d.stackID = account, stackID(account, d.t, d.store.Prefix(), record)
+	return nil
+}
+
+// rehearse plans without the lock and writes nothing.
+func (d *deployment) rehearse(ctx context.Context) error {
+	ctx, cancel := d.e.config.Window.Interruptible(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	var held *state.LockRecord
+	wg.Go(func() { held, _ = d.place.Peek(ctx) }) // only for the notice below
+	record, _, err := d.place.Read(ctx)
+	wg.Wait()
+	if err != nil {
+		return err
+	}
+	if held != nil && !held.Expired(now()) {
+		d.warn("%v: this plan may be out of date", d.place.Held(*held))
+	}
+	if err := d.makePlan(ctx, record); err != nil {
+		return err
+	}
+	d.res.Plan, d.res.Changed = d.Plan, d.Plan.Changed()
+	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
+	return nil
+}
+
+// carryOut does what was planned, records it, and undoes it when it fails.
+func (d *deployment) carryOut(ctx context.Context, before reading) error {
+	d.saver = state.NewSaver(ctx, d.place, before.etag, state.SaverOptions{Warn: func(text string) { d.warn("%s", text) }})
+	d.world.strict = true
+	changing := d.changing()
+	d.res.Changed = d.Plan.Changed()
+
+	var err error
+	if changing {
+		d.keepReferences()
+		err = d.withAssets(ctx, d.execute)
+	} else {
+		d.res.Counts.Unchanged = len(d.Changes)
+	}
+	if err == nil {
+		old := d.world.record.Clone()
+		if err = d.resolveOutputs(ctx); err == nil {
+			d.world.mu.Lock()
+			d.references(d.world.record, true)
+			differs := changing || d.initial || outputsDiffer(old, d.world.record)
+			d.world.mu.Unlock()
+			return d.succeed(before, differs)
+		}
+	}
+	return d.fallBack(ctx, err)
+}
+
+// withAssets does the work while the stack's assets are published. A nested
+// stack's are part of those of its top-level stack.
+func (d *deployment) withAssets(ctx context.Context, work func(context.Context) error) error {
+	if d.t.parent != nil {
+		return work(ctx)
+	}
+	d.assets.start(ctx, func(f *asset.File) { d.observe(Event{Kind: AssetPublished, Text: f.String() + " is at " + f.URL()}) })
+	err := work(ctx)
+	if unpublished := d.assets.finish(err != nil); err == nil {
+		err = unpublished
+	}
+	return err
+}
+
+// keepReferences keeps what the stack read before in the record for as long as
+// the deploy is under way.
+func (d *deployment) keepReferences() {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	d.references(d.world.record, false)
+}
+
+// succeed saves the record for good, then lets go of what is no longer needed.
+func (d *deployment) succeed(before reading, differs bool) error {
+	var err error
+	if differs {
+		d.change(func(*state.Record) {})
+		err = d.flush()
+	}
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	var wg sync.WaitGroup
+	if err == nil {
+		if before.presence.Journal {
+			wg.Go(func() {
+				if err := d.place.DeleteJournal(ctx); err != nil {
+					d.warn("%v", err)
+				}
+			})
+		}
+		if differs {
+			record := d.world.record
+			wg.Go(func() {
+				if err := d.store.Exports(d.t.Region).Update(ctx, d.t.Name, record); err != nil {
+					d.warn("%v", err)
+				}
+			})
+		}
+	}
+	d.finishHistory(&wg, err)
+	wg.Wait()
+	return err
+}
+
+// fallBack records what a deploy did before it failed or was stopped, and
+// undoes it unless that is not wanted.
+func (d *deployment) fallBack(ctx context.Context, cause error) error {
+	d.keepReferences()
+	d.change(func(*state.Record) {})
+	interrupted := errors.Is(cause, errInterrupted) || d.e.config.Window.Interrupted()
+	lost := errors.Is(cause, errLost) || errors.As(cause, new(*state.ConflictError))
+	switch {
+	case interrupted || lost:
+		// Saved side by side: neither waits for the other in the little time left.
+		var wg sync.WaitGroup
+		wg.Go(func() { d.journal(state.Interrupted) })
+		d.saved()
+		wg.Wait()
+	case d.opt.NoRollback || errors.As(cause, new(*OutputsError)):
+		d.saved()
+		d.journal(state.NoRollback)
+	default:
+		d.saved()
+		d.journal(state.RollbackStarted)
+		d.undo(ctx)
+	}
+	var wg sync.WaitGroup
+	d.finishHistory(&wg, cause)
+	wg.Wait()
+	return cause
+}
+
+// saved waits for the record to be saved and says so when it is not.
+func (d *deployment) saved() bool {
+	err := d.flush()
+	if err != nil {
+		d.warn("%v: resources were changed and the record does not say so", err)
+	}
+	return err == nil
+}
+
+// undo rolls back what this run did and settles the journal.
+func (d *deployment) undo(ctx context.Context) {
+	clean := d.rollBack(ctx)
+	empty := false
+	d.change(func(r *state.Record) { empty = d.initial && len(r.Resources) == 0 && len(r.Orphans) == 0 })
+	if !d.saved() || !clean {
+		return
+	}
+	d.res.RolledBack = true
+	cleanup, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	segment := d.segment(state.RollbackClean)
+	segment.Operations = nil
+	var err error
+	switch {
+	case empty && len(segment.Failed) == 0:
+		err = d.place.Delete(cleanup, d.saver.ETag())
+	case len(segment.Failed) > 0:
+		err = d.place.AppendSegment(cleanup, segment)
+	default:
+		err = d.place.PopSegment(cleanup, d.runID)
+	}
+	if err != nil {
+		d.warn("%v", err)
+	}
+}
+
+// finishHistory ends the run's history; a nested stack's goes on in its
+// parent's.
+func (d *deployment) finishHistory(wg *sync.WaitGroup, err error) {
+	if d.history == nil || d.t.parent != nil {
+		return
+	}
+	outcome := state.Succeeded
+	var failure *state.EventError
+	if err != nil || d.res.Counts.Skipped > 0 {
+		outcome = state.Failed
+	}
+	if err != nil {
+		failure = d.historyError(err)
+	}
+	c := d.res.Counts
+	counts := &state.Counts{Created: c.Created, Updated: c.Updated, Deleted: c.Deleted, Failed: c.Failed, Skipped: c.Skipped}
+	wg.Go(func() {
+		ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+		defer cancel()
+		d.history.Finish(ctx, outcome, counts, failure)
+	})
+}

@@ -1,0 +1,294 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/org/cdkd-action/engine/asset"
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// A deployment is one stack being brought to what its template says, or being
+// taken down: what is known of it, and what was done so far.
+type deployment struct {
+	e         *Engine
+	t         target
+	opt       DeployOptions
+	router    *provider.Router
+	cloud     provider.Provider
+	store     *state.Store
+	place     *state.Stack
+	runID     string
+	history   *state.Run // of the top-level stack; nil in a dry run
+	publisher *asset.Publisher
+	assets    *publication
+	res       *result.Stack
+
+	lock             *state.Lock
+	saver            *state.Saver
+	account, stackID string
+	initial          bool // there was no record
+	unprotect        bool // switch deletion protection off first
+
+	tolerant func(error) // a diff's, of conditions that fail
+
+	*planned
+
+	mu        sync.Mutex
+	completed []*state.Operation
+	failed    []*state.Operation
+	leftovers []leftover // old copies of replaced resources
+}
+
+// A leftover is the old copy of a replaced resource, which goes when everything
+// that used it has moved.
+type leftover struct {
+	logicalID string
+	row       *state.Resource
+	retain    bool
+}
+
+func (d *deployment) observe(ev Event) {
+	ev.Stack, ev.Region = d.t.Name, d.t.Region
+	d.e.observe(ev)
+}
+
+func (d *deployment) warn(format string, args ...any) {
+	text := d.e.config.Secrets.Mask(fmt.Sprintf(format, args...))
+	d.mu.Lock()
+	d.res.Warnings = add(d.res.Warnings, text)
+	d.mu.Unlock()
+	d.observe(Event{Kind: Warning, Text: text})
+}
+
+// stopping returns a channel that closes when nothing new is to be started: a
+// signal came, or the stack is no longer this run's to change. done must be
+// called when that is of no interest any more.
+func (d *deployment) stopping() (stop <-chan struct{}, done func()) {
+	closed, quit := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-quit:
+			return
+		case <-d.e.config.Window.Draining():
+		case <-d.lock.Lost():
+			d.warn("the lock was lost: another run may be changing the stack, so nothing new is started")
+		case <-d.saver.Conflict():
+			d.warn("the record was changed by another process, so nothing new is started")
+		}
+		close(closed)
+	})
+	return closed, func() {
+		close(quit)
+		wg.Wait()
+	}
+}
+
+// errInterrupted says that a signal stopped work that would have been done.
+var errInterrupted = errors.New("interrupted by a signal before everything was done")
+
+// errLost says that the stack stopped being this run's to change.
+var errLost = errors.New("the stack was taken over by another process")
+
+// stopCause is why work was stopped, nil when it was not.
+func (d *deployment) stopCause() error {
+	select {
+	case <-d.saver.Conflict():
+		return d.saver.Flush(context.Background()) // a conflict sticks
+	default:
+	}
+	select {
+	case <-d.lock.Lost():
+		return errLost
+	default:
+	}
+	if d.e.config.Window.Interrupted() {
+		return errInterrupted
+	}
+	return nil
+}
+
+// change changes the record and has it saved.
+func (d *deployment) change(edit func(*state.Record)) {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	edit(d.world.record)
+	if err := d.saver.Save(d.world.record); err != nil && !errors.As(err, new(*state.ConflictError)) {
+		// Marshalling a record that this run made cannot fail for what is in it.
+		d.observe(Event{Kind: Warning, Text: err.Error()})
+	}
+}
+
+// flush waits until the record is written. It is not hurried: a record that is
+// saved late is worth more than a lock that is free early.
+func (d *deployment) flush() error {
+	ctx, cancel := d.e.config.Window.Cleanup(30 * time.Second)
+	defer cancel()
+	return d.saver.Flush(ctx)
+}
+
+func (d *deployment) emit(ev state.Event) {
+	if d.history != nil {
+		ev.StackName = d.t.Name
+		d.history.Emit(ev)
+	}
+}
+
+// release gives the lock back.
+func (d *deployment) release() {
+	if d.lock == nil {
+		return
+	}
+	ctx, cancel := d.e.config.Window.Cleanup(10 * time.Second)
+	defer cancel()
+	if err := d.lock.Release(ctx); err != nil {
+		d.warn("%v", err)
+	}
+}
+
+// a reading is what is there before the lock is known to be held.
+type reading struct {
+	record   *state.Record
+	etag     state.ETag
+	presence state.Presence
+}
+
+// acquire takes the lock and reads the record beside it, so that the reading is
+// provisional: confirm it before anything is changed.
+func (d *deployment) acquire(ctx context.Context, opt state.LockOptions) (reading, error) {
+	var (
+		wg                        sync.WaitGroup
+		r                         reading
+		lockErr, readErr, listErr error
+	)
+	opt.Owner = d.e.config.Owner
+	opt.Warn = func(text string) { d.warn("%s", text) }
+	wg.Go(func() { d.lock, lockErr = d.place.Lock(ctx, opt) })
+	wg.Go(func() { r.record, r.etag, readErr = d.place.Read(ctx) })
+	wg.Go(func() { r.presence, listErr = d.place.Presence(ctx) })
+	wg.Wait()
+	return r, joined(nonNil(lockErr, readErr, listErr))
+}
+
+// request is what every operation on one of the stack's resources starts from.
+func (d *deployment) request(logicalID, typ string) *provider.Request {
+	return &provider.Request{
+		Session:   d.e.session(d.t.Region).provider,
+		Stack:     d.t.place(d.account, d.stackID),
+		LogicalID: logicalID,
+		Type:      typ,
+		Wait:      d.opt.Wait,
+		Draining:  d.e.config.Window.Draining(),
+		Notice: func(text string) {
+			d.observe(Event{Kind: Notice, LogicalID: logicalID, Type: typ, Text: text})
+		},
+	}
+}
+
+// operation runs one operation on a resource under its deadline, tells the
+// observer and the history, and gives a sign of life while it takes long.
+func (d *deployment) operation(ctx context.Context, ev Event, limit time.Duration, do func(context.Context) (physicalID string, err error)) error {
+	start := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s (resource-timeout)", limit))
+	defer cancel()
+
+	ev.Kind = ResourceStarted
+	d.observe(ev)
+	h := state.Event{EventType: state.ResourceStarted, Operation: historyOperation(ev.Action), LogicalID: ev.LogicalID, ResourceType: ev.Type, PhysicalID: ev.PhysicalID}
+	if !ev.Rollback {
+		d.emit(h)
+	}
+	beat := heartbeat(func(elapsed time.Duration) {
+		w := ev
+		w.Kind, w.Elapsed = ResourceWaiting, elapsed
+		d.observe(w)
+	})
+	id, err := do(ctx)
+	beat()
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	if id != "" {
+		ev.PhysicalID, h.PhysicalID = id, id
+	}
+	ev.Elapsed = time.Since(start)
+	ms := ev.Elapsed.Milliseconds()
+	h.DurationMS = &ms
+	switch {
+	case err == nil && ev.Rollback:
+		ev.Kind, h.EventType = ResourceSucceeded, state.RollbackResourceDone
+	case err == nil:
+		ev.Kind, h.EventType = ResourceSucceeded, state.ResourceSucceeded
+	case ev.Rollback:
+		ev.Kind, h.EventType = ResourceFailed, state.RollbackResourceFailed
+	default:
+		ev.Kind, h.EventType = ResourceFailed, state.ResourceFailed
+	}
+	if err != nil {
+		ev.Text = err.Error()
+		h.Error = d.historyError(err)
+	}
+	d.observe(ev)
+	d.emit(h)
+	return err
+}
+
+// heartbeat calls beat after half a minute and then every minute until the
+// function that it returns is called.
+func heartbeat(beat func(elapsed time.Duration)) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	start := time.Now()
+	wg.Go(func() {
+		timer := time.NewTimer(30 * time.Second)
+		defer timer.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-timer.C:
+				beat(time.Since(start).Round(time.Second))
+				timer.Reset(time.Minute)
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
+}
+
+// historyError is an error for the history: who raised it and what it said,
+// without secrets.
+func (d *deployment) historyError(err error) *state.EventError {
+	h := &state.EventError{Name: fmt.Sprintf("%T", err), Message: d.e.config.Secrets.Mask(err.Error())}
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		h.Name, h.AWSErrorCode = api.ErrorCode(), api.ErrorCode()
+	}
+	if answer, ok := errors.AsType[interface {
+		error
+		ServiceRequestID() string
+	}](err); ok {
+		h.RequestID = answer.ServiceRequestID()
+	}
+	return h
+}
+
+func historyOperation(a plan.Action) string {
+	switch a {
+	case plan.Create:
+		return state.OpCreate
+	case plan.Delete, plan.Retain:
+		return state.OpDelete
+	}
+	return state.OpUpdate
+}

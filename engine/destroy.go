@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/org/cdkd-action/engine/graph"
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/template"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// DestroyOptions govern a destroy.
+type DestroyOptions struct {
+	Selection
+	// Consent, when set, is asked for each stack with what would be deleted.
+	Consent func(stack string, p *plan.Plan) bool
+
+	RemoveProtection bool // of stacks, and of resources that have one
+	RoleARN          string
+
+	ResourceTimeout  time.Duration
+	Concurrency      int
+	StackConcurrency int
+}
+
+// Destroy deletes the resources of the selected stacks and their records. The
+// stacks that depend on others go first. The result is never nil.
+func (e *Engine) Destroy(ctx context.Context, opt DestroyOptions) (*result.Run, error) {
+	start := now()
+	run := &result.Run{Command: "destroy", RunID: state.NewRunID(start)}
+	defer func() { run.Duration = time.Since(start) }()
+
+	work, cancel := e.config.Window.Context(ctx)
+	defer cancel()
+	// A stack that others depend on is not destroyed because they are: only the
+	// named ones go.
+	opt.Exclusively = true
+	sel, store, err := e.start(work, opt.Selection, nil)
+	if err != nil {
+		return run, e.end(run, err)
+	}
+	sel.after = sel.after.Reverse()
+	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
+		d := &deployment{
+			e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
+			opt: DeployOptions{RoleARN: opt.RoleARN, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency},
+			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+		}
+		d.router = e.router(d)
+		return d.finished(d.takeDown(work, opt))
+	})
+	e.config.Window.Seal()
+	return run, e.end(run, nil)
+}
+
+// A ProtectedError says that a stack is not to be destroyed.
+type ProtectedError struct{ Stack string }
+
+func (e *ProtectedError) Error() string {
+	return fmt.Sprintf("stack %s has termination protection", e.Stack)
+}
+
+// Remedy says what to do about it.
+func (e *ProtectedError) Remedy() string {
+	return "set terminationProtection to false in the app, or use remove-protection"
+}
+
+// An InUseError says that other stacks import what a stack exports.
+type InUseError struct {
+	Stack     string
+	Consumers []state.Consumer
+}
+
+func (e *InUseError) Error() string {
+	var users []string
+	for _, c := range e.Consumers {
+		users = append(users, fmt.Sprintf("%s in %s (%s)", c.Stack, c.Region, strings.Join(c.Exports, ", ")))
+	}
+	return fmt.Sprintf("stack %s exports what other stacks import: %s", e.Stack, strings.Join(users, "; "))
+}
+
+// Remedy says what to do about it.
+func (e *InUseError) Remedy() string { return "destroy those stacks first, or in the same run" }
+
+// takeDown destroys a top-level stack, once everything that speaks against it
+// has been asked.
+func (d *deployment) takeDown(ctx context.Context, opt DestroyOptions) error {
+	start := now()
+	defer func() { d.res.Duration = time.Since(start) }()
+	d.observe(Event{Kind: StackStarted})
+	if d.t.Protected && !opt.RemoveProtection {
+		return &ProtectedError{d.t.Name}
+	}
+	d.unprotect = opt.RemoveProtection
+	if opt.Consent != nil {
+		record, _, err := d.place.Read(ctx)
+		if err != nil {
+			return err
+		}
+		if record == nil {
+			return nil
+		}
+		if !opt.Consent(d.t.Name, removal(d.t, record)) {
+			d.observe(Event{Kind: Notice, Text: "not destroyed: declined"})
+			return nil
+		}
+	}
+	return d.destroy(ctx)
+}
+
+// removal is the plan that deletes everything that is recorded.
+func removal(t target, record *state.Record) *plan.Plan {
+	p := &plan.Plan{Stack: t.Name, Region: t.Region}
+	for _, id := range record.LogicalIDs() {
+		row := record.Row(id)
+		policy := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)
+		c := &plan.Change{LogicalID: id, Type: row.ResourceType, Action: plan.Delete, PhysicalID: row.PhysicalID, DeletionPolicy: policy}
+		if plan.Keeps(policy) {
+			c.Action = plan.Retain
+		}
+		p.Changes = append(p.Changes, c)
+	}
+	return p
+}
+
+// destroy deletes a stack's resources and its record, from lock to release.
+func (d *deployment) destroy(ctx context.Context) error {
+	reads, cancel := d.e.config.Window.Interruptible(ctx)
+	defer cancel()
+	r, err := d.acquire(reads, state.LockOptions{Operation: "destroy", Subject: d.subject(), FailFast: true})
+	defer d.release()
+	if err != nil {
+		return err
+	}
+	// Deleting goes by what is recorded now that the lock is held.
+	if err := d.place.Confirm(reads, r.etag); errors.As(err, new(*state.ConflictError)) {
+		r.record, r.etag, err = d.place.Read(reads)
+		if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if r.record == nil {
+		d.observe(Event{Kind: Notice, Text: "nothing is recorded of the stack"})
+		return nil
+	}
+	if err := d.place.Deletable(r.record); err != nil {
+		return err
+	}
+	if r.record.Outputs.Len() > 0 && d.t.parent == nil {
+		users, err := d.store.Consumers(reads, d.t.Name, d.t.Region)
+		if err != nil {
+			return err
+		}
+		if users != nil {
+			return &InUseError{d.t.Name, users}
+		}
+	}
+	if err := d.knowRecord(reads, r.record); err != nil {
+		return err
+	}
+	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
+	d.res.Plan, d.res.Changed = d.Plan, true
+	if d.t.parent == nil {
+		d.history = d.place.StartRun(ctx, state.RunOptions{ID: d.runID, Command: "destroy", Engine: d.e.config.Version})
+	}
+	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Warn: func(text string) { d.warn("%s", text) }})
+	err = d.removeAll(ctx)
+	var wg sync.WaitGroup
+	d.finishHistory(&wg, err)
+	wg.Wait()
+	return err
+}
+
+// emptyTemplate is what a stack that is taken down is evaluated against:
+// recorded properties may hold references to secrets, and nothing else.
+var emptyTemplate = []byte(`{"Resources":{"None":{"Type":"AWS::CDK::Metadata"}}}`)
+
+func (d *deployment) knowRecord(ctx context.Context, record *state.Record) error {
+	if err := d.identify(ctx, record); err != nil {
+		return err
+	}
+	d.planned = &planned{Plan: removal(d.t, record), world: d.newWorld(record.Clone())}
+	d.world.strict = true
+	t, err := template.Parse(d.t.Name, emptyTemplate)
+	if err != nil {
+		return err
+	}
+	d.scope, err = t.Bind(ctx, d.environment(), nil, d.world, template.Secrets(d.e.config.Secrets))
+	return err
+}
+
+// removeAll deletes what is recorded, and the record when everything is gone.
+func (d *deployment) removeAll(ctx context.Context) error {
+	rows, order := map[string]*state.Resource{}, []string{}
+	for _, c := range d.Plan.Changes {
+		rows[c.LogicalID] = d.world.row(c.LogicalID)
+		order = append(order, c.LogicalID)
+	}
+	// Outputs go with the first resource: what they name may be gone.
+	d.world.mu.Lock()
+	d.world.record.Outputs, d.world.record.ExportNames = &value.Object{}, []string{}
+	d.world.record.Imports, d.world.record.OutputReads = nil, nil
+	d.world.mu.Unlock()
+
+	stop, done := d.stopping()
+	outcomes := d.remove(ctx, order, rows, graph.Options{Limit: d.opt.Concurrency, KeepGoing: true, Stop: stop}, retry.ForDestroy(retry.Classifier{Deleting: true}))
+	done()
+	err := d.settle(outcomes)
+	d.world.mu.Lock()
+	left := d.world.record.LogicalIDs()
+	d.world.mu.Unlock()
+	if err != nil || len(left) > 0 {
+		d.change(func(*state.Record) {})
+		d.saved()
+		if failed := (*ResourcesError)(nil); errors.As(err, &failed) {
+			// Part of the stack is gone and part is left: that is what 2 says.
+			for _, f := range d.res.Failures {
+				d.unaddressed(f.LogicalID, f.Type, f.PhysicalID, f.Message, "remove what keeps it and destroy again")
+			}
+			return nil
+		}
+		return err
+	}
+	if err := d.flush(); err != nil && !errors.As(err, new(*state.RequestError)) {
+		return err
+	}
+	cleanup, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := d.store.Exports(d.t.Region).Update(cleanup, d.t.Name, nil); err != nil {
+			d.warn("%v", err)
+		}
+	})
+	err = d.place.Delete(cleanup, d.saver.ETag())
+	wg.Wait()
+	return err
+}

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/result"
+)
+
+// DiffOptions govern a diff.
+type DiffOptions struct {
+	Selection
+	Parameters map[string]string
+	Router     provider.RouterOptions
+
+	StackConcurrency int
+}
+
+// Diff says what a deploy of the selected stacks would do. It takes no lock and
+// writes nothing. The result is never nil.
+func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error) {
+	start := now()
+	run := &result.Run{Command: "diff"}
+	defer func() { run.Duration = time.Since(start) }()
+
+	ctx, cancel := e.config.Window.Interruptible(ctx)
+	defer cancel()
+	sel, store, err := e.start(ctx, opt.Selection, opt.Parameters)
+	if err != nil {
+		return run, e.end(run, err)
+	}
+	// Stacks are compared with what is recorded now, so that none waits for
+	// another.
+	sel.after = nil
+	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
+		d := &deployment{
+			e: e, t: t, store: store, place: store.Stack(t.Name, t.Region),
+			opt: DeployOptions{Router: opt.Router, DryRun: true},
+			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+		}
+		d.router = e.router(d)
+		d.tolerant = func(err error) { d.warn("%v; taken as false", err) }
+		return d.finished(d.deploy(ctx))
+	})
+	return run, e.end(run, nil)
+}

@@ -1,0 +1,196 @@
+// Package engine deploys CDK apps: it reads a cloud assembly, compares it with
+// what is recorded, and creates, updates, replaces and deletes resources until
+// the two agree.
+//
+// One method a command, each returning a typed result. A method returns its
+// result also when it returns an error: what was done before the failure is in
+// it, and callers must report both.
+//
+// Rules that hold everywhere inside:
+//
+//   - Nothing is written before everything that can be refused beforehand has
+//     been: the input, the assembly, the template, unsupported types.
+//   - The record changes in memory as soon as a resource was provisioned, and
+//     every such change is saved at once. A lock is released only after the
+//     save of what was done under it was answered.
+//   - Region and account are arguments. Nothing is read from or put into the
+//     environment of the process.
+//   - The package prints nothing. It tells an observer what happens.
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/reference"
+	"github.com/org/cdkd-action/engine/secret"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// Config is what an Engine works with.
+type Config struct {
+	// AWS holds the credentials. Its region is that of stacks that name none,
+	// and may be "" when all do.
+	AWS aws.Config
+
+	Bucket state.Wanted // which state bucket; zero: the account's default one
+	Prefix string       // first part of the keys in it, usually state.DefaultPrefix
+
+	// Owner names this process in locks; it is unique.
+	Owner string
+	// RunsURL, when set, is where this repository's workflow runs are shown:
+	// https://github.com/OWNER/REPO/actions/runs.
+	RunsURL string
+	// Version is this program's, for the event history.
+	Version string
+
+	// Window tells when to stop.
+	Window Window
+	// Observe, when set, is told what happens. It is called from several
+	// goroutines.
+	Observe func(Event)
+	// Secrets collects the plaintexts that the run meets, for masking.
+	Secrets *secret.Set
+}
+
+// A Window tells when to stop. See signals.Window, which is one.
+type Window interface {
+	// Draining closes when nothing new is to be started and waits are to be
+	// dropped.
+	Draining() <-chan struct{}
+	// Interrupted tells whether Draining is closed.
+	Interrupted() bool
+	// Seal says that no call is in flight any more.
+	Seal()
+	// Context is for calls whose answer matters, Interruptible for what can be
+	// dropped without loss, Cleanup for saves and releases.
+	Context(context.Context) (context.Context, context.CancelFunc)
+	Interruptible(context.Context) (context.Context, context.CancelFunc)
+	Cleanup(time.Duration) (context.Context, context.CancelFunc)
+}
+
+// An Engine runs commands for one account. It is safe for concurrent use.
+type Engine struct {
+	config Config
+
+	account func(context.Context) (string, error)
+	open    func(context.Context) (*state.Store, error)
+
+	mu       sync.Mutex
+	sessions map[string]*session
+}
+
+// A session is one region of the account.
+type session struct {
+	provider  *provider.Session
+	reference *reference.Resolver
+}
+
+// New returns an engine. It sends no request.
+func New(config Config) *Engine {
+	e := &Engine{config: config, sessions: map[string]*session{}}
+	if e.config.Secrets == nil {
+		e.config.Secrets = &secret.Set{}
+	}
+	e.account = once(e.callerAccount)
+	e.open = once(e.openStore)
+	return e
+}
+
+// once asks for a value when it is first needed; those who ask meanwhile wait
+// for the same answer. A failure is not kept.
+func once[T any](ask func(context.Context) (T, error)) func(context.Context) (T, error) {
+	var mu sync.Mutex
+	var known bool
+	var v T
+	return func(ctx context.Context) (T, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if known {
+			return v, nil
+		}
+		var err error
+		v, err = ask(ctx)
+		known = err == nil
+		return v, err
+	}
+}
+
+// A CredentialsError says that AWS does not know who is calling.
+type CredentialsError struct{ Err error }
+
+func (e *CredentialsError) Error() string {
+	return fmt.Sprintf("find out which AWS account the credentials belong to: %v", e.Err)
+}
+
+func (e *CredentialsError) Unwrap() error { return e.Err }
+
+// Remedy says what to do about it.
+func (e *CredentialsError) Remedy() string {
+	return "give the step credentials before this one, for example with aws-actions/configure-aws-credentials; " +
+		"a workflow that assumes a role by OIDC needs the permission id-token: write"
+}
+
+func (e *Engine) callerAccount(ctx context.Context) (string, error) {
+	out, err := sts.NewFromConfig(e.config.AWS, func(o *sts.Options) {
+		if o.Region == "" {
+			o.Region = "us-east-1" // any region answers
+		}
+	}).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return "", &CredentialsError{Err: err}
+	}
+	return aws.ToString(out.Account), nil
+}
+
+func (e *Engine) openStore(ctx context.Context) (*state.Store, error) {
+	choice, err := state.Resolve(ctx, e.config.AWS, e.config.Bucket, e.account)
+	if err != nil {
+		return nil, err
+	}
+	if choice.Notice != "" {
+		e.observe(Event{Kind: Warning, Text: choice.Notice})
+	}
+	store, err := state.Open(ctx, e.config.AWS, state.Options{
+		Bucket: choice.Bucket, Prefix: e.config.Prefix, Account: e.account,
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Open makes do without the account; nothing after it does.
+	if _, err := e.account(ctx); err != nil {
+		return nil, err
+	}
+	return store, nil
+}
+
+// session returns the clients of a region.
+func (e *Engine) session(region string) *session {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s, ok := e.sessions[region]; ok {
+		return s
+	}
+	config := e.config.AWS.Copy()
+	config.Region = region
+	s := &session{provider: &provider.Session{Config: config}, reference: reference.New(config)}
+	e.sessions[region] = s
+	return s
+}
+
+func (e *Engine) observe(ev Event) {
+	if e.config.Observe == nil {
+		return
+	}
+	if ev.Time.IsZero() {
+		ev.Time = time.Now()
+	}
+	ev.Text = e.config.Secrets.Mask(ev.Text)
+	e.config.Observe(ev)
+}

@@ -1,0 +1,440 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/org/cdkd-action/engine/graph"
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/schema"
+	"github.com/org/cdkd-action/engine/secret"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/template"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// execute carries the plan out: creates and updates, then the old copies of
+// what was replaced, then what is gone from the template. Each phase starts
+// only when the one before it succeeded whole.
+func (d *deployment) execute(ctx context.Context) error {
+	stop, done := d.stopping()
+	defer done()
+	opt := graph.Options{Limit: d.opt.Concurrency, Stop: stop}
+
+	var tasks []graph.Task
+	changing := map[string]bool{}
+	for _, c := range d.Changes {
+		switch {
+		case c.Action == plan.NoChange:
+			d.res.Counts.Unchanged++
+		case !c.Gone():
+			changing[c.LogicalID] = true
+			tasks = append(tasks, graph.Task{ID: c.LogicalID, Cost: cost(c), Run: func(ctx context.Context) error { return d.perform(ctx, c) }})
+		}
+	}
+	after := d.waits.Restrict(func(id string) bool { return changing[id] })
+	if err := d.settle(graph.Run(ctx, tasks, after, opt)); err != nil {
+		return err
+	}
+	if err := d.cleanUp(ctx, opt); err != nil {
+		return err
+	}
+	rows, order := map[string]*state.Resource{}, []string{}
+	for _, c := range d.Changes {
+		if c.Gone() {
+			rows[c.LogicalID] = d.world.row(c.LogicalID)
+			order = append(order, c.LogicalID)
+		}
+	}
+	return d.settle(d.remove(ctx, order, rows, opt, retry.ForDelete(retry.Classifier{})))
+}
+
+// settle turns the outcomes of a phase into an error: that of the first failed
+// resource, or why work was stopped.
+func (d *deployment) settle(outcomes map[string]graph.Outcome) error {
+	var first error
+	unfinished := false
+	for _, id := range sortedKeys(outcomes) {
+		switch o := outcomes[id]; o.Status {
+		case graph.Failed:
+			if !errors.Is(o.Err, errLetGo) {
+				first = cmp.Or(first, o.Err)
+			}
+			unfinished = true
+		case graph.NotStarted, graph.Skipped:
+			unfinished = true
+		}
+	}
+	if !unfinished {
+		return nil
+	}
+	if stopped := d.stopCause(); stopped != nil {
+		return stopped
+	}
+	return &ResourcesError{Stack: d.t.Name, Region: d.t.Region, Failed: len(d.res.Failures), First: first}
+}
+
+// A ResourcesError says that operations on resources failed. Each is in the
+// result.
+type ResourcesError struct {
+	Stack, Region string
+	Failed        int
+	First         error
+}
+
+func (e *ResourcesError) Error() string {
+	if e.Failed == 1 {
+		return fmt.Sprintf("stack %s in %s: a resource failed: %v", e.Stack, e.Region, e.First)
+	}
+	return fmt.Sprintf("stack %s in %s: %d resources failed, among them: %v", e.Stack, e.Region, e.Failed, e.First)
+}
+
+func (e *ResourcesError) Unwrap() error { return e.First }
+
+// errLetGo is the failure of an operation that was not waited for because the
+// run is ending.
+var errLetGo = errors.New("not waited for: the run is ending")
+
+// cost is how long an operation is expected to take, as far as that differs
+// enough to decide who goes first.
+func cost(c *plan.Change) time.Duration {
+	if d, ok := slowTypes[c.Type]; ok {
+		return d
+	}
+	if c.Route.ProvisionedBy == state.ByCloudControl {
+		return 5 * time.Second
+	}
+	return time.Second
+}
+
+var slowTypes = map[string]time.Duration{
+	"AWS::CloudFormation::Stack":                20 * time.Second,
+	"AWS::CloudFront::Distribution":             4 * time.Minute,
+	"AWS::DynamoDB::Table":                      10 * time.Second,
+	"AWS::EC2::Instance":                        30 * time.Second,
+	"AWS::EC2::NatGateway":                      2 * time.Minute,
+	"AWS::EKS::Cluster":                         10 * time.Minute,
+	"AWS::ElastiCache::ReplicationGroup":        10 * time.Minute,
+	"AWS::ElasticLoadBalancingV2::LoadBalancer": 2 * time.Minute,
+	"AWS::IAM::Role":                            10 * time.Second, // until other services see it
+	"AWS::OpenSearchService::Domain":            15 * time.Minute,
+	"AWS::RDS::DBCluster":                       8 * time.Minute,
+	"AWS::RDS::DBInstance":                      10 * time.Minute,
+	"AWS::Redshift::Cluster":                    10 * time.Minute,
+}
+
+// perform does what the plan says about one resource, with the values that are
+// known now that everything before it is done.
+func (d *deployment) perform(ctx context.Context, c *plan.Change) error {
+	resolved, err := d.scope.ResolvedProperties(ctx, c.LogicalID)
+	if err != nil {
+		return d.fail(c, "", err)
+	}
+	row := d.world.row(c.LogicalID)
+	if row != nil {
+		if c, err = d.decide(c, row, resolved); err != nil {
+			return d.fail(c, "", err)
+		}
+	}
+	if err := d.assets.wait(ctx, resolved.Clear); err != nil {
+		return d.fail(c, "", err)
+	}
+	switch {
+	case c.Action == plan.NoChange:
+		d.count(func(n *result.Counts) { n.Unchanged++ })
+		return nil
+	case c.MetadataOnly():
+		d.change(func(r *state.Record) {
+			next := row.Clone()
+			next.DeletionPolicy, next.UpdateReplacePolicy = d.policies(c.LogicalID)
+			r.Set(c.LogicalID, next)
+		})
+		d.complete(&state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate,
+			PhysicalID: row.PhysicalID, Previous: row, Properties: row.Properties, ProvisionedBy: row.ProvisionedBy})
+		d.count(func(n *result.Counts) { n.Updated++ })
+		return nil
+	case c.Action == plan.Create:
+		return d.create(ctx, c, resolved, nil)
+	case c.Action == plan.Replace:
+		return d.replace(ctx, c, resolved, row)
+	}
+	err = d.update(ctx, c, resolved, row)
+	if c.Action == plan.MayReplace && errors.As(err, new(*provider.UnsupportedUpdateError)) {
+		return d.replace(ctx, c, resolved, row)
+	}
+	return err
+}
+
+// decide looks at a planned update again, now that its values are known: what
+// it refers to may have turned out the same, or different.
+func (d *deployment) decide(c *plan.Change, row *state.Resource, resolved template.Resolved) (*plan.Change, error) {
+	r := d.scope.Resource(c.LogicalID)
+	only := state.NewRecord(d.t.Name, d.t.Region)
+	only.Set(c.LogicalID, row)
+	p, err := plan.Compute(plan.Input{
+		Stack: d.t.Name, Region: d.t.Region, Current: only,
+		Desired: []plan.Resource{{
+			LogicalID: c.LogicalID, Type: c.Type, Path: c.Path,
+			Properties:     resolved.Stored.(*value.Object),
+			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy,
+			Supplied: d.supplied(r, d.t),
+		}},
+		Route: func(string, *value.Object, *state.Resource) (plan.Route, error) { return c.Route, nil },
+	})
+	if err != nil {
+		return c, err
+	}
+	now := p.Changes[0]
+	if c.ChildChanged && now.Action == plan.NoChange {
+		now.Action, now.ChildChanged = plan.Update, true
+	}
+	return now, nil
+}
+
+func (d *deployment) policies(logicalID string) (deletion, updateReplace string) {
+	r := d.scope.Resource(logicalID)
+	return r.DeletionPolicy, r.UpdateReplacePolicy
+}
+
+// create makes a resource. old is the row that it takes the place of, nil for
+// a new one.
+func (d *deployment) create(ctx context.Context, c *plan.Change, resolved template.Resolved, old *state.Resource) error {
+	decision := d.decisions[c.LogicalID]
+	req := d.request(c.LogicalID, c.Type)
+	req.Properties = sent(resolved.Clear.(*value.Object), decision)
+	d.name(req)
+	req.Token = newToken()
+	req.Made = func(made provider.Created) { d.made(c, req, resolved, made) }
+
+	var made provider.Created
+	ev := Event{Action: c.Action, LogicalID: c.LogicalID, Type: c.Type}
+	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
+		var err error
+		made, err = d.provider(decision, retry.ForCreate(retry.Classifier{})).Create(ctx, req)
+		return made.PhysicalID, err
+	})
+	if err != nil {
+		if p := (*provider.PartialError)(nil); made.PhysicalID == "" && errors.As(err, &p) {
+			made = p.Made
+		}
+		return d.failedCreate(c, resolved, made, old, err)
+	}
+	d.record(c, decision, resolved, made.PhysicalID, made.Attributes, made.Effective, made.NoEcho)
+	op := &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpCreate, PhysicalID: made.PhysicalID,
+		Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy}
+	if old != nil {
+		d.replaced(c, op, old)
+	}
+	d.complete(op)
+	d.count(func(n *result.Counts) {
+		if old != nil {
+			n.Updated++
+		} else {
+			n.Created++
+		}
+	})
+	return nil
+}
+
+// name says what the resource is, or is to be, called.
+func (d *deployment) name(req *provider.Request) {
+	n := plan.PhysicalName(d.t.Name, req.LogicalID, req.Type, req.Properties)
+	req.Name, req.NameProperty = n.Value, n.Property
+}
+
+// made records a resource the moment that it exists, with those of its
+// properties that cannot change. Should nothing more be learned of it, the
+// next deploy finds the others missing, and puts them.
+func (d *deployment) made(c *plan.Change, req *provider.Request, resolved template.Resolved, made provider.Created) {
+	stored := resolved.Stored.(*value.Object)
+	fixed := &value.Object{}
+	if typ, ok := schema.Lookup(c.Type); ok {
+		for name, v := range stored.All() {
+			if typ.Replaces(name) != schema.InPlace {
+				fixed.Set(name, v)
+			}
+		}
+	}
+	d.change(func(r *state.Record) {
+		r.Set(c.LogicalID, d.row(c, d.decisions[c.LogicalID], fixed, nil, made.PhysicalID, d.redact(made.Attributes)))
+	})
+}
+
+func (d *deployment) row(c *plan.Change, decision provider.Decision, properties *value.Object, masked []secret.Path, physicalID string, attributes *value.Object) *state.Resource {
+	row := &state.Resource{
+		PhysicalID: physicalID, ResourceType: c.Type, Properties: properties, Attributes: attributes,
+		Dependencies: d.recorded[c.LogicalID], ProvisionedBy: decision.Route.ProvisionedBy,
+	}
+	row.DeletionPolicy, row.UpdateReplacePolicy = d.policies(c.LogicalID)
+	for _, path := range masked {
+		row.NoEchoLeaves = append(row.NoEchoLeaves, recordedPath(path))
+	}
+	return row
+}
+
+func recordedPath(path secret.Path) []any {
+	out := make([]any, len(path))
+	for i, step := range path {
+		if n, ok := step.(int); ok {
+			out[i] = value.Int(n)
+		} else {
+			out[i] = step
+		}
+	}
+	return out
+}
+
+// record writes the row of a resource that was made or changed.
+func (d *deployment) record(c *plan.Change, decision provider.Decision, resolved template.Resolved, physicalID string, attributes, effective *value.Object, noEcho bool) {
+	properties, masked := resolved.Stored.(*value.Object), resolved.Masked
+	if effective != nil {
+		v, paths := d.e.config.Secrets.Redact(effective, properties)
+		properties, masked = v.(*value.Object), paths
+	}
+	row := d.row(c, decision, properties, masked, physicalID, nil)
+	if noEcho {
+		hidden := attributes
+		row.Attributes = &value.Object{}
+		for name := range hidden.All() {
+			row.Attributes.Set(name, state.Masked)
+			row.NoEchoAttributes = append(row.NoEchoAttributes, name)
+		}
+		d.world.mu.Lock()
+		d.world.hidden[c.LogicalID] = hidden
+		d.world.mu.Unlock()
+	} else {
+		row.Attributes = d.redact(attributes)
+	}
+	d.change(func(r *state.Record) { r.Set(c.LogicalID, row) })
+}
+
+func (d *deployment) redact(o *value.Object) *value.Object {
+	if o == nil {
+		return nil
+	}
+	v, _ := d.e.config.Secrets.Redact(o, nil)
+	return v.(*value.Object)
+}
+
+// update changes a resource in place.
+func (d *deployment) update(ctx context.Context, c *plan.Change, resolved template.Resolved, row *state.Resource) error {
+	decision := d.decisions[c.LogicalID]
+	req := d.request(c.LogicalID, c.Type)
+	req.PhysicalID, req.Attributes = row.PhysicalID, row.Attributes
+	req.Properties = sent(resolved.Clear.(*value.Object), decision)
+	req.Previous = row.Properties
+	d.name(req)
+
+	var updated provider.Updated
+	ev := Event{Action: plan.Update, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: row.PhysicalID}
+	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
+		var err error
+		updated, err = d.provider(decision, retry.ForCreate(retry.Classifier{})).Update(ctx, req)
+		return updated.PhysicalID, err
+	})
+	if err != nil {
+		if c.Action == plan.MayReplace && errors.As(err, new(*provider.UnsupportedUpdateError)) {
+			return err // the caller replaces it
+		}
+		d.mu.Lock()
+		d.failed = append(d.failed, &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate,
+			PhysicalID: row.PhysicalID, Previous: row, Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy})
+		d.mu.Unlock()
+		return d.fail(c, row.PhysicalID, err)
+	}
+	id, attributes := row.PhysicalID, row.Attributes
+	if updated.PhysicalID != "" {
+		id = updated.PhysicalID
+	}
+	if updated.Attributes != nil {
+		attributes = updated.Attributes
+	}
+	d.record(c, decision, resolved, id, attributes, updated.Effective, updated.NoEcho)
+	op := &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate, PhysicalID: id,
+		Previous: row, Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy}
+	if id != row.PhysicalID { // a custom resource answered with another id: its old self goes
+		d.replaced(c, op, row)
+	}
+	d.complete(op)
+	d.count(func(n *result.Counts) { n.Updated++ })
+	if updated.Partial != "" {
+		d.unaddressed(c.LogicalID, c.Type, id, updated.Partial, "look at the resource and deploy again")
+	}
+	return nil
+}
+
+// provider is the decision's provider with the retries of a policy.
+func (d *deployment) provider(decision provider.Decision, policy retry.Policy) provider.Provider {
+	if decision.Direct {
+		return decision.Provider
+	}
+	return provider.Retrying(decision.Provider, provider.Policies{
+		Create: policy, Update: policy, Delete: policy,
+		Retrying: func(line string) { d.observe(Event{Kind: Notice, Text: line}) },
+		GaveUp:   func(line string) { d.observe(Event{Kind: Warning, Text: line}) },
+	})
+}
+
+// limit is how long an operation may take: as long as was asked for, but never
+// less than the type is known to need.
+func (d *deployment) limit(typ string) time.Duration {
+	least := time.Duration(0)
+	if isCustom(typ) {
+		least = time.Hour
+	}
+	if slowTypes[typ] >= 4*time.Minute {
+		least = time.Hour
+	}
+	if typ == nestedType {
+		least = 24 * time.Hour // its own resources have their own limits
+	}
+	return max(d.opt.ResourceTimeout, least)
+}
+
+// sent takes out what a person allowed to be left out.
+func sent(properties *value.Object, decision provider.Decision) *value.Object {
+	if len(decision.Dropped) == 0 {
+		return properties
+	}
+	return without(properties, decision.Dropped)
+}
+
+func (d *deployment) complete(op *state.Operation) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.completed = append(d.completed, op)
+}
+
+func (d *deployment) count(edit func(*result.Counts)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	edit(&d.res.Counts)
+}
+
+func (d *deployment) unaddressed(logicalID, typ, physicalID, reason, remedy string) {
+	d.mu.Lock()
+	d.res.Unaddressed = append(d.res.Unaddressed, result.Unaddressed{
+		Stack: d.t.Name, LogicalID: logicalID, Type: typ, PhysicalID: physicalID,
+		Reason: d.e.config.Secrets.Mask(reason), Remedy: remedy,
+	})
+	d.res.Counts.Skipped++
+	d.mu.Unlock()
+	d.observe(Event{Kind: ResourceSkipped, LogicalID: logicalID, Type: typ, PhysicalID: physicalID, Text: reason})
+	d.emit(state.Event{EventType: state.ResourceSkipped, LogicalID: logicalID, ResourceType: typ, PhysicalID: physicalID, Reason: d.e.config.Secrets.Mask(reason)})
+}
+
+// newToken makes the token of one logical create. It is as hard to guess as a
+// key: who knows it could answer for the create.
+func newToken() string {
+	b := make([]byte, 16)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}

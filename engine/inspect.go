@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// StateList lists the recorded stacks, in the order of their keys.
+func (e *Engine) StateList(ctx context.Context) ([]state.Ref, error) {
+	store, err := e.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return store.List(ctx)
+}
+
+// A Shown stack is what is recorded of it and who holds its lock.
+type Shown struct {
+	Record *state.Record
+	Lock   *state.LockRecord // nil: nobody
+}
+
+// StateShow reads the record and the lock of a stack. region may be "" when the
+// name is recorded in one region only. A *state.MalformedError comes with what
+// could be read.
+func (e *Engine) StateShow(ctx context.Context, stack, region string) (*Shown, error) {
+	store, err := e.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if region == "" {
+		regions, err := regionsOf(ctx, store, stack)
+		if err != nil {
+			return nil, err
+		}
+		switch len(regions) {
+		case 0:
+			return nil, notRecorded(stack, store)
+		case 1:
+			region = regions[0]
+		default:
+			return nil, &InputError{
+				What: fmt.Sprintf("stack %s is recorded in several regions: %s", stack, strings.Join(regions, ", ")),
+				Next: "name one with stack-region",
+			}
+		}
+	}
+	place := store.Stack(stack, region)
+	var shown Shown
+	var wg sync.WaitGroup
+	var lockErr error
+	wg.Go(func() { shown.Lock, lockErr = place.Peek(ctx) })
+	shown.Record, _, err = place.Read(ctx)
+	wg.Wait()
+	if err == nil {
+		err = lockErr
+	}
+	if err == nil && shown.Record == nil {
+		err = notRecorded(stack, store)
+	}
+	return &shown, err
+}
+
+func notRecorded(stack string, store *state.Store) error {
+	return &InputError{
+		What: fmt.Sprintf("stack %s is not recorded in state bucket %s", stack, store.Bucket()),
+		Next: "state list shows what is",
+	}
+}
+
+func regionsOf(ctx context.Context, store *state.Store, stack string) ([]string, error) {
+	refs, err := store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var regions []string
+	for _, r := range refs {
+		if r.Stack == stack {
+			regions = add(regions, r.Region)
+		}
+	}
+	return regions, nil
+}
+
+// An Unlocked stack is one whose lock was removed, or could not be.
+type Unlocked struct {
+	Stack, Region string
+	Holder        *state.LockRecord // nil: there was no lock, or it could not be read
+	Err           error
+}
+
+// ForceUnlock removes the locks of stacks, whoever holds them: in region, or,
+// if that is "", in every region where they are recorded.
+func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string) ([]Unlocked, error) {
+	store, err := e.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var done []Unlocked
+	for _, stack := range stacks {
+		regions := []string{region}
+		if region == "" {
+			if regions, err = regionsOf(ctx, store, stack); err != nil {
+				return done, err
+			}
+			if regions == nil {
+				regions = []string{e.defaultRegion()}
+			}
+		}
+		for _, r := range regions {
+			u := Unlocked{Stack: stack, Region: r}
+			u.Holder, u.Err = store.Stack(stack, r).ForceUnlock(ctx)
+			done = append(done, u)
+		}
+	}
+	return done, nil
+}

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// nestedType is the type of nested stacks.
+const nestedType = "AWS::CloudFormation::Stack"
+
+// nested is the provider of nested stacks: each is a deployment of its own,
+// with its own record, lock and journal, run by the one that it is nested in.
+type nested struct{ parent *deployment }
+
+var _ provider.Provider = (*nested)(nil)
+
+// A NestedError says that a nested stack did not get done. What failed in it is
+// in the result of the top-level stack.
+type NestedError struct {
+	Stack string
+	Err   error
+}
+
+func (e *NestedError) Error() string { return fmt.Sprintf("nested stack %s: %v", e.Stack, e.Err) }
+func (e *NestedError) Unwrap() error { return e.Err }
+
+// Create implements provider.Provider.
+func (n *nested) Create(ctx context.Context, r *provider.Request) (provider.Created, error) {
+	id := fmt.Sprintf("arn:cdkd-local:%s:%s:nested-stack/%s/%s", r.Stack.Region, r.Stack.AccountID, r.Stack.Name, r.LogicalID)
+	if r.Made != nil { // what the child makes is recorded under it from now on
+		r.Made(provider.Created{PhysicalID: id})
+	}
+	attributes, err := n.deploy(ctx, r)
+	made := provider.Created{PhysicalID: id, Attributes: attributes}
+	if err != nil {
+		return made, &provider.PartialError{Made: made, Err: err}
+	}
+	return made, nil
+}
+
+// Update implements provider.Provider.
+func (n *nested) Update(ctx context.Context, r *provider.Request) (provider.Updated, error) {
+	attributes, err := n.deploy(ctx, r)
+	return provider.Updated{Attributes: attributes}, err
+}
+
+// Read implements provider.Provider.
+func (n *nested) Read(context.Context, *provider.Request) (*value.Object, error) {
+	return nil, fmt.Errorf("a nested stack has no properties in AWS")
+}
+
+func (n *nested) deploy(ctx context.Context, r *provider.Request) (*value.Object, error) {
+	p := n.parent
+	template := p.t.Nested[r.LogicalID]
+	if template == nil {
+		return nil, fmt.Errorf("the assembly has no template for nested stack %s: the resource lacks the metadata aws:asset:path, which the CDK writes", r.LogicalID)
+	}
+	parameters, err := nestedParameters(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, ignored := range []string{"TimeoutInMinutes", "NotificationARNs"} {
+		if r.Properties.Has(ignored) {
+			p.warn("%s: %s of a nested stack has no effect", r.LogicalID, ignored)
+		}
+	}
+	var hidden []string
+	for name, v := range parameters {
+		if p.e.config.Secrets.Contains(v) {
+			hidden = append(hidden, name)
+		}
+	}
+	d := n.child(p.t.child(p, r.LogicalID, template, parameters, hidden))
+	err = d.deploy(ctx)
+	n.adopt(d, err)
+	if err != nil {
+		return nil, &NestedError{Stack: d.t.Name, Err: err}
+	}
+	attributes := &value.Object{}
+	for name, v := range d.world.record.Outputs.All() {
+		attributes.Set("Outputs."+name, v)
+	}
+	return attributes, nil
+}
+
+// child returns the deployment of a nested stack: the parent's in everything
+// but the stack.
+func (n *nested) child(t target) *deployment {
+	p := n.parent
+	d := &deployment{
+		e: p.e, t: t, opt: p.opt, store: p.store, runID: p.runID, history: p.history, assets: p.assets,
+		place: p.store.Stack(t.Name, t.Region),
+		res:   &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+	}
+	d.router = p.e.router(d)
+	return d
+}
+
+// adopt makes what happened in a nested stack part of the top-level result.
+func (n *nested) adopt(d *deployment, err error) {
+	p := n.parent
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range d.res.Failures {
+		if !strings.Contains(f.LogicalID, "/") {
+			f.LogicalID = d.t.parentLogicalID + "/" + f.LogicalID
+		}
+		p.res.Failures = append(p.res.Failures, f)
+	}
+	p.res.Unaddressed = append(p.res.Unaddressed, d.res.Unaddressed...)
+	p.res.Warnings = append(p.res.Warnings, d.res.Warnings...)
+	c, n2 := &p.res.Counts, d.res.Counts
+	c.Created += n2.Created
+	c.Updated += n2.Updated
+	c.Deleted += n2.Deleted
+	c.Skipped += n2.Skipped
+	c.Failed += n2.Failed
+	c.Unchanged += n2.Unchanged
+	if d.planned != nil && p.Plan.Change(d.t.parentLogicalID) != nil {
+		p.Plan.AddChild(d.t.parentLogicalID, d.Plan)
+	}
+}
+
+// nestedParameters are the values that a nested stack is given, as text.
+func nestedParameters(r *provider.Request) (map[string]string, error) {
+	parameters := map[string]string{}
+	for name, v := range r.Properties.Object("Parameters").All() {
+		if list, ok := v.([]any); ok {
+			parts := make([]string, len(list))
+			for i, m := range list {
+				text, ok := value.Text(m)
+				if !ok {
+					return nil, fmt.Errorf("parameter %s of nested stack %s: element %d is %s and has no text", name, r.LogicalID, i, value.Kind(m))
+				}
+				parts[i] = text
+			}
+			parameters[name] = strings.Join(parts, ",")
+			continue
+		}
+		text, ok := value.Text(v)
+		if !ok {
+			return nil, fmt.Errorf("parameter %s of nested stack %s is %s and has no text", name, r.LogicalID, value.Kind(v))
+		}
+		parameters[name] = text
+	}
+	return parameters, nil
+}
+
+// Delete implements provider.Provider.
+func (n *nested) Delete(ctx context.Context, r *provider.Request) (provider.Deleted, error) {
+	p := n.parent
+	d := n.child(target{Name: p.t.Name + "~" + r.LogicalID, Region: p.t.Region, parent: p, parentLogicalID: r.LogicalID})
+	err := d.destroy(ctx)
+	n.adopt(d, err)
+	if err != nil {
+		return provider.Deleted{}, &NestedError{Stack: d.t.Name, Err: err}
+	}
+	if len(d.res.Unaddressed) > 0 {
+		return provider.Deleted{Skipped: fmt.Sprintf("nested stack %s still has resources", d.t.Name)}, nil
+	}
+	return provider.Deleted{}, nil
+}

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/secret"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/template"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// An OutputsError says that outputs could not be resolved where that is not
+// tolerated. The resources are deployed and recorded.
+type OutputsError struct {
+	Stack string
+	Errs  []error
+}
+
+func (e *OutputsError) Error() string {
+	return fmt.Sprintf("the resources of stack %s are deployed, but its outputs are not complete: %v", e.Stack, errors.Join(e.Errs...))
+}
+
+func (e *OutputsError) Unwrap() []error { return e.Errs }
+
+// Remedy says what to do about it.
+func (e *OutputsError) Remedy() string {
+	return "mend the outputs and deploy again; without strict-getatt they are left out with a warning"
+}
+
+// resolveOutputs evaluates the stack's outputs into the record. One that
+// cannot be told keeps what is recorded of it, if anything.
+func (d *deployment) resolveOutputs(ctx context.Context) error {
+	d.world.mu.Lock()
+	old := d.world.record.Outputs
+	oldExports := d.world.record.Exports()
+	d.world.mu.Unlock()
+
+	bag, exports := &value.Object{}, []string{}
+	shown := &value.Object{}
+	var faults []error
+	for _, o := range d.scope.Outputs() {
+		v, export, exported, err := d.scope.Output(ctx, o.Name)
+		var notExported *template.ExportError
+		switch {
+		case errors.As(err, &notExported):
+			d.warn("%v", err)
+		case err != nil:
+			faults = append(faults, fmt.Errorf("output %s: %w", o.Name, err))
+			kept, ok := old.Get(o.Name)
+			if !ok {
+				d.warn("output %s is left out: %v", o.Name, err)
+				continue
+			}
+			d.warn("output %s keeps its stored value: %v", o.Name, err)
+			v = kept
+			if name, ok := o.ExportName.(string); ok && slices.Contains(oldExports, name) {
+				export, exported = name, true
+			}
+		}
+		bag.Set(o.Name, v)
+		if shows(v) {
+			shown.Set(o.Name, v)
+		}
+		if exported {
+			bag.Set(export, v)
+			exports = add(exports, export)
+		}
+	}
+	d.mu.Lock()
+	d.res.Outputs = shown
+	d.mu.Unlock()
+	if len(faults) > 0 && d.opt.StrictGetAtt {
+		return &OutputsError{Stack: d.t.Name, Errs: faults}
+	}
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	d.world.record.Outputs, d.world.record.ExportNames = bag, exports
+	return nil
+}
+
+// shows tells whether an output may be shown: nothing in it stands for a
+// secret.
+func shows(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return v != secret.Masked && !strings.Contains(v, "{{resolve:")
+	case []any:
+		return !slices.ContainsFunc(v, func(m any) bool { return !shows(m) })
+	case *value.Object:
+		for _, m := range v.All() {
+			if !shows(m) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// references puts the stacks that were read into the record. While a deploy is
+// under way none is dropped: what was there before may still be needed.
+func (d *deployment) references(r *state.Record, final bool) {
+	if final {
+		r.Imports, r.OutputReads = slices.Clone(d.world.imports), slices.Clone(d.world.reads)
+		return
+	}
+	r.Imports = add(r.Imports, d.world.imports...)
+	r.OutputReads = add(r.OutputReads, d.world.reads...)
+}
+
+// outputsDiffer tells whether what is recorded beside the resources changed.
+func outputsDiffer(before, after *state.Record) bool {
+	return !value.Equal(orEmpty(before.Outputs), orEmpty(after.Outputs)) ||
+		!slices.Equal(before.ExportNames, after.ExportNames) ||
+		!slices.Equal(before.Imports, after.Imports) || !slices.Equal(before.OutputReads, after.OutputReads)
+}
+
+func orEmpty(o *value.Object) *value.Object {
+	if o == nil {
+		return &value.Object{}
+	}
+	return o
+}

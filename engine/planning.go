@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/graph"
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/secret"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/template"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// A planned stack is a plan and what carrying it out needs.
+type planned struct {
+	*plan.Plan
+	world     *world
+	scope     *template.Scope
+	decisions map[string]provider.Decision
+	waits     graph.Edges // between all resources of the template
+	recorded  graph.Edges // what becomes their rows' dependencies
+	notices   []string
+	warnings  []string
+}
+
+// plan compares the stack with its record, which may be nil. It writes nothing.
+func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, error) {
+	t := d.t
+	p := &planned{decisions: map[string]provider.Decision{}, world: d.newWorld(record)}
+	options := []template.Option{template.Secrets(d.e.config.Secrets), template.Hidden(t.Hidden...)}
+	if d.tolerant != nil {
+		options = append(options, template.Tolerant(d.tolerant))
+	}
+	var err error
+	p.scope, err = t.Template.Bind(ctx, d.environment(), t.Parameters, p.world, options...)
+	if err != nil {
+		return nil, err
+	}
+	desired, err := p.desired(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.order(); err != nil {
+		return nil, err
+	}
+	if err := p.route(d.router, desired, record); err != nil {
+		return nil, err
+	}
+	outputs, err := p.outputs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.Plan, err = plan.Compute(plan.Input{
+		Stack: t.Name, Region: t.Region, Current: record, Desired: desired, Outputs: outputs,
+		Route: func(typ string, properties *value.Object, row *state.Resource) (plan.Route, error) {
+			w := provider.Want{Type: typ, Properties: properties, Mutating: true}
+			if row != nil {
+				w.Recorded, w.Exists = row.ProvisionedBy, true
+			}
+			d, err := d.router.Route(w)
+			return d.Route, err
+		},
+	})
+	return p, err
+}
+
+func (d *deployment) newWorld(record *state.Record) *world {
+	return &world{
+		Resolver: d.e.session(d.t.Region).reference, store: d.store, t: d.t, environment: d.environment(),
+		record: record, hidden: map[string]*value.Object{}, live: d.live,
+	}
+}
+
+func (d *deployment) environment() template.Environment {
+	return template.Environment{AccountID: d.account, Region: d.t.Region, StackName: d.t.Name, StackID: d.stackID}
+}
+
+// stackID is AWS::StackId. A record made by the cdkd command line may hold the
+// one that it gives to every stack, which then stays this stack's.
+func stackID(account string, t target, prefix string, record *state.Record) string {
+	id := template.StackID(account, t.Region, prefix, t.Name)
+	constant := "stack/" + t.Name + "/cdkd"
+	if record != nil {
+		for _, row := range record.Resources {
+			if strings.Contains(value.JSON(row.Properties), constant) {
+				return id[:strings.LastIndex(id, ":")+1] + constant
+			}
+		}
+		if strings.Contains(value.JSON(record.Outputs), constant) {
+			return id[:strings.LastIndex(id, ":")+1] + constant
+		}
+	}
+	return id
+}
+
+// desired evaluates the template's resources as far as can be told now.
+func (p *planned) desired(ctx context.Context, t target) ([]plan.Resource, error) {
+	var all []plan.Resource
+	var faults []error
+	for _, r := range p.scope.Resources() {
+		properties, unresolved, err := p.scope.Preview(ctx, r.LogicalID)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		d := plan.Resource{
+			LogicalID: r.LogicalID, Type: r.Type, Path: r.Metadata.String("aws:cdk:path"),
+			Properties: properties, Written: r.Properties, Unresolved: unresolved,
+			References:     map[string][]plan.Reference{},
+			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy,
+			Supplied: p.supplied(r, t),
+		}
+		for _, ref := range p.scope.References(r.LogicalID) {
+			if ref.Property != "" {
+				d.References[ref.Property] = append(d.References[ref.Property], plan.Reference{LogicalID: ref.LogicalID, Attribute: ref.Attribute})
+			}
+		}
+		all = append(all, d)
+	}
+	return all, joined(faults)
+}
+
+// supplied names the properties that hold a NoEcho value given in this run. A
+// value given is a new value: the old one is not stored, so none can tell.
+func (p *planned) supplied(r *template.Resource, t target) (properties []string) {
+	given := map[string]bool{}
+	for _, parameter := range t.Template.Parameters {
+		_, ok := t.Parameters[parameter.Name]
+		given[parameter.Name] = ok && parameter.NoEcho && t.parent == nil
+	}
+	for name, v := range r.Properties.All() {
+		for _, id := range graph.Mentioned(v) {
+			if given[id] {
+				properties = add(properties, name)
+			}
+		}
+	}
+	return properties
+}
+
+func (p *planned) order() error {
+	var resources []graph.Resource
+	for _, r := range p.scope.Resources() {
+		g := graph.Resource{LogicalID: r.LogicalID, Type: r.Type, Properties: r.Properties}
+		for _, ref := range p.scope.References(r.LogicalID) {
+			if ref.DependsOn {
+				g.DependsOn = add(g.DependsOn, ref.LogicalID)
+			} else {
+				g.References = add(g.References, ref.LogicalID)
+			}
+		}
+		resources = append(resources, g)
+	}
+	var err error
+	p.waits, p.recorded, err = graph.Creation(resources)
+	return err
+}
+
+// route decides, for every resource, which layer provisions it, and refuses
+// before anything is touched what none can.
+func (p *planned) route(router *provider.Router, desired []plan.Resource, record *state.Record) error {
+	var wants []provider.Want
+	for _, d := range desired {
+		w := provider.Want{LogicalID: d.LogicalID, Type: d.Type, Properties: d.Properties, Mutating: true}
+		if row := record.Row(d.LogicalID); row != nil && row.ResourceType == d.Type {
+			w.Recorded, w.Exists = row.ProvisionedBy, true
+		}
+		wants = append(wants, w)
+	}
+	decisions, err := router.Preflight(wants)
+	if err != nil {
+		return err
+	}
+	for i, d := range decisions {
+		p.decisions[wants[i].LogicalID] = d
+		p.warnings = append(p.warnings, d.Warnings...)
+		p.notices = append(p.notices, d.Notices...)
+	}
+	return nil
+}
+
+func (p *planned) outputs(ctx context.Context) ([]plan.Output, error) {
+	var all []plan.Output
+	for _, o := range p.scope.Outputs() {
+		v, export, unresolved, err := p.scope.PreviewOutput(ctx, o.Name)
+		out := plan.Output{Name: o.Name, Value: v, Unresolved: unresolved, Exported: o.ExportName != nil, ExportName: export}
+		switch {
+		case err != nil:
+			// Whether an output can be told is decided when it is needed: after
+			// the deploy. A plan shows it as it is written.
+			out.Value, out.Unresolved = o.Value, true
+			p.warnings = append(p.warnings, fmt.Sprintf("output %s: %v", o.Name, err))
+		case o.ExportName != nil && export == "":
+			out.ExportUnresolved = true
+		}
+		if text, ok := out.Value.(string); ok && text == secret.Masked {
+			out.Secret = true
+		}
+		for _, id := range graph.Mentioned(o.Value) {
+			out.References = append(out.References, plan.Reference{LogicalID: id})
+		}
+		all = append(all, out)
+	}
+	return all, nil
+}
+
+// changing tells whether carrying the plan out changes anything but outputs.
+func (p *planned) changing() bool {
+	for _, c := range p.Changes {
+		if c.Action != plan.NoChange {
+			return true
+		}
+	}
+	return false
+}

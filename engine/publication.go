@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/org/cdkd-action/engine/asset"
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
+)
+
+// publishing is how many assets are published at once.
+const publishing = 8
+
+// A publication is the publishing of one stack's assets. It goes on beside the
+// work on resources, and holds up only those that name an asset.
+type publication struct {
+	publisher *asset.Publisher
+	files     []*asset.File
+
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	mu     sync.Mutex
+	err    error
+}
+
+// publisher returns the publisher that all stacks of a run share.
+func (e *Engine) publisher(account string) *asset.Publisher {
+	return &asset.Publisher{
+		AccountID: account,
+		Client: func(region string) *s3.Client {
+			return provider.Client(e.session(region).provider, s3.NewFromConfig)
+		},
+	}
+}
+
+// prepare finds out what a stack's changes need published. It makes no
+// request; what cannot be published is refused here.
+func (d *deployment) prepare(publisher *asset.Publisher) error {
+	d.assets = &publication{publisher: publisher}
+	if d.opt.SkipAssets {
+		return nil
+	}
+	all, err := asset.Files(d.t.Assets, asset.Environment{Stack: d.t.Name, AccountID: d.account, Region: d.t.Region})
+	if err != nil {
+		return err
+	}
+	// What no resource of the stack names may be named by a nested stack, or
+	// through a parameter: nobody can tell, so it is published.
+	named, needed := map[*asset.File]bool{}, map[*asset.File]bool{}
+	for _, c := range d.Changes {
+		for _, f := range asset.Needed(all, c.Desired) {
+			named[f] = true
+			if c.Action != plan.NoChange {
+				needed[f] = true
+			}
+		}
+	}
+	d.assets.files = slices.DeleteFunc(all, func(f *asset.File) bool { return named[f] && !needed[f] })
+	return nil
+}
+
+// start begins to publish.
+func (p *publication) start(ctx context.Context, published func(*asset.File)) {
+	ctx, p.cancel = context.WithCancel(ctx)
+	slots := make(chan struct{}, publishing)
+	for _, f := range p.files {
+		p.wg.Go(func() {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			defer func() { <-slots }()
+			err := p.publisher.Publish(ctx, f)
+			if err == nil {
+				published(f)
+				return
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.err == nil {
+				p.err = err
+			}
+		})
+	}
+}
+
+// wait returns when everything that a resource's properties name is published.
+func (p *publication) wait(ctx context.Context, properties any) error {
+	if p == nil {
+		return nil
+	}
+	for _, f := range asset.Needed(p.files, properties) {
+		if err := p.publisher.Publish(ctx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish waits for what is under way when everything went well, and stops it
+// otherwise. It returns what went wrong with assets that no resource waited
+// for.
+func (p *publication) finish(failed bool) error {
+	if failed {
+		p.cancel()
+	}
+	p.wg.Wait()
+	p.cancel()
+	return p.err
+}

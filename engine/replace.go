@@ -1,0 +1,307 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/graph"
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/template"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// replace makes a new resource in the place of an old one, which goes in the
+// clean-up phase.
+func (d *deployment) replace(ctx context.Context, c *plan.Change, resolved template.Resolved, old *state.Resource) error {
+	if err := d.mayReplace(c, resolved, old); err != nil {
+		return d.fail(c, old.PhysicalID, err)
+	}
+	return d.create(ctx, c, resolved, old)
+}
+
+// A ReplacementError says why a resource is not replaced. Nothing was changed
+// on it.
+type ReplacementError struct {
+	LogicalID, Type, PhysicalID string
+	Properties                  []string // whose change asks for the replacement
+	Because, Next               string
+}
+
+func (e *ReplacementError) Error() string {
+	return fmt.Sprintf("%s (%s) has to be replaced, because %s cannot be changed in place; it was not, because %s",
+		e.LogicalID, e.Type, strings.Join(e.Properties, ", "), e.Because)
+}
+
+// Remedy says what to do about it.
+func (e *ReplacementError) Remedy() string { return e.Next }
+
+// mayReplace refuses a replacement that would lose data, or that cannot work
+// because the new resource would have the old one's name.
+func (d *deployment) mayReplace(c *plan.Change, resolved template.Resolved, old *state.Resource) error {
+	refuse := &ReplacementError{LogicalID: c.LogicalID, Type: c.Type, PhysicalID: old.PhysicalID}
+	for _, p := range c.Properties {
+		if p.Replaces || p.MayReplace {
+			refuse.Properties = append(refuse.Properties, p.Path)
+		}
+	}
+	_, policy := d.policies(c.LogicalID)
+	if plan.Stateful(old.ResourceType) && policy != "Retain" {
+		refuse.Because = "its data would be lost"
+		refuse.Next = "set UpdateReplacePolicy to Retain to keep the old resource beside the new one, or give the new one another logical id"
+		return refuse
+	}
+	if old.ResourceType != c.Type {
+		return nil
+	}
+	name := plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, resolved.Clear.(*value.Object))
+	if name.Value == "" || name.Value != plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, old.Properties).Value {
+		return nil
+	}
+	refuse.Because = fmt.Sprintf("the new resource would have the name of the old one, %s", name.Value)
+	refuse.Next = fmt.Sprintf("change the declared %s, or leave it out to have a name made", name.Property)
+	if name.Generated {
+		refuse.Next = fmt.Sprintf("declare another %s, or change the construct's id so that another name is made", name.Property)
+	}
+	return refuse
+}
+
+// replaced notes that op left an old copy behind.
+func (d *deployment) replaced(c *plan.Change, op *state.Operation, old *state.Resource) {
+	op.ChangeType, op.Previous, op.OldRetained = state.OpUpdate, old, true
+	if old.ResourceType != c.Type {
+		op.PreviousType = old.ResourceType
+	}
+	_, policy := d.policies(c.LogicalID)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.leftovers = append(d.leftovers, leftover{c.LogicalID, old, policy == "Retain"})
+}
+
+// failedCreate takes a create's failure. A resource that was made all the same
+// is recorded, and undone with the rest.
+func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, made provider.Created, old *state.Resource, err error) error {
+	op := &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpCreate, PhysicalID: made.PhysicalID,
+		Properties: resolved.Stored.(*value.Object), ProvisionedBy: d.decisions[c.LogicalID].Route.ProvisionedBy}
+	switch {
+	case made.PhysicalID != "" && old != nil:
+		d.replaced(c, op, old)
+		d.complete(op)
+	case made.PhysicalID != "":
+		d.complete(op)
+	default:
+		op.DeletionPolicy, _ = d.policies(c.LogicalID)
+		if old != nil {
+			op.ReplacedID, op.ReplacedType, op.Previous = old.PhysicalID, old.ResourceType, old
+		}
+		d.mu.Lock()
+		d.failed = append(d.failed, op)
+		d.mu.Unlock()
+	}
+	return d.fail(c, made.PhysicalID, err)
+}
+
+// fail puts a resource's failure into the result. What was let go because the
+// run is ending is no failure.
+func (d *deployment) fail(c *plan.Change, physicalID string, err error) error {
+	if d.e.config.Window.Interrupted() && letGo(err) {
+		return errors.Join(errLetGo, err)
+	}
+	f := result.Failure{
+		LogicalID: c.LogicalID, Type: c.Type, Path: c.Path, Action: c.Action, PhysicalID: physicalID,
+		Message: d.e.config.Secrets.Mask(err.Error()), Remedy: Remedy(err),
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.res.Failures = append(d.res.Failures, f)
+	d.res.Counts.Failed++
+	return err
+}
+
+func letGo(err error) bool {
+	return errors.Is(err, provider.ErrDraining) || errors.As(err, new(*retry.InterruptedError)) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted)
+}
+
+// cleanUp deletes the old copies of what was replaced.
+func (d *deployment) cleanUp(ctx context.Context, opt graph.Options) error {
+	rows, order := map[string]*state.Resource{}, []string{}
+	for _, l := range d.leftovers {
+		if l.retain {
+			d.retained(l.logicalID, l.row)
+			continue
+		}
+		rows[l.logicalID] = l.row
+		order = append(order, l.logicalID)
+	}
+	// The deploy is done by now. An old copy that will not go is reported and
+	// does not undo it.
+	opt.KeepGoing = true
+	outcomes := graph.Run(ctx, d.removals(order, rows, retry.ForDelete(retry.Classifier{}), true), deletion(order, rows), opt)
+	for _, id := range order {
+		if o := outcomes[id]; o.Status != graph.Succeeded {
+			if o.Status == graph.NotStarted || errors.Is(o.Err, errLetGo) {
+				d.unaddressed(id, rows[id].ResourceType, rows[id].PhysicalID, "the old copy of a replaced resource was not deleted: the run ended before",
+					"delete it by hand: no record names it any more")
+				continue
+			}
+			reason := "the old copy of a replaced resource was not deleted"
+			if o.Err != nil {
+				reason += ": " + o.Err.Error()
+			}
+			d.unaddressed(id, rows[id].ResourceType, rows[id].PhysicalID, reason, "delete it by hand: no record names it any more")
+		}
+	}
+	d.leftovers = nil
+	if d.e.config.Window.Interrupted() {
+		return d.stopCause()
+	}
+	return nil
+}
+
+// remove deletes recorded resources, each after what depends on it, and drops
+// their rows.
+func (d *deployment) remove(ctx context.Context, order []string, rows map[string]*state.Resource, opt graph.Options, policy retry.Policy) map[string]graph.Outcome {
+	return graph.Run(ctx, d.removals(order, rows, policy, false), deletion(order, rows), opt)
+}
+
+func deletion(order []string, rows map[string]*state.Resource) graph.Edges {
+	known := map[string]graph.Row{}
+	for id, row := range rows {
+		known[id] = graph.Row{Type: row.ResourceType, PhysicalID: row.PhysicalID, Dependencies: row.Dependencies, Properties: row.Properties}
+	}
+	return graph.Deletion(order, known)
+}
+
+// removals makes the tasks that delete rows. Old copies of replaced resources
+// have no row of their own any more.
+func (d *deployment) removals(order []string, rows map[string]*state.Resource, policy retry.Policy, old bool) []graph.Task {
+	var tasks []graph.Task
+	for _, id := range order {
+		row := rows[id]
+		tasks = append(tasks, graph.Task{ID: id, Cost: slowTypes[row.ResourceType], Run: func(ctx context.Context) error {
+			if !old && plan.Keeps(plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)) {
+				d.retained(id, row)
+				d.change(func(r *state.Record) { r.Remove(id) })
+				return nil
+			}
+			c := &plan.Change{LogicalID: id, Type: row.ResourceType, Action: plan.Delete}
+			skipped, err := d.delete(ctx, id, row, policy, false)
+			switch {
+			case err != nil:
+				if !old {
+					d.mu.Lock()
+					d.failed = append(d.failed, &state.Operation{LogicalID: id, ResourceType: row.ResourceType, ChangeType: state.OpDelete,
+						PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
+					d.mu.Unlock()
+					return d.fail(c, row.PhysicalID, err)
+				}
+				if d.e.config.Window.Interrupted() && letGo(err) {
+					return errors.Join(errLetGo, err)
+				}
+				return err
+			case skipped != "":
+				d.unaddressed(id, row.ResourceType, row.PhysicalID, skipped, "the next deploy or destroy tries again")
+				return nil
+			case !old:
+				d.complete(&state.Operation{LogicalID: id, ResourceType: row.ResourceType, ChangeType: state.OpDelete,
+					PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
+				d.change(func(r *state.Record) { r.Remove(id) })
+				d.count(func(n *result.Counts) { n.Deleted++ })
+			}
+			return nil
+		}})
+	}
+	return tasks
+}
+
+func (d *deployment) retained(logicalID string, row *state.Resource) {
+	d.observe(Event{Kind: ResourceRetained, LogicalID: logicalID, Type: row.ResourceType, PhysicalID: row.PhysicalID, Action: plan.Retain})
+	d.emit(state.Event{EventType: state.ResourceRetained, Operation: state.OpDelete, LogicalID: logicalID,
+		ResourceType: row.ResourceType, PhysicalID: row.PhysicalID, ProvisionedBy: row.ProvisionedBy})
+}
+
+// A SnapshotError says that a resource is kept because its policy asks for a
+// final snapshot that cannot be taken.
+type SnapshotError struct{ LogicalID, Type string }
+
+func (e *SnapshotError) Error() string {
+	return fmt.Sprintf("%s (%s) is to be deleted with a final snapshot, which this version does not take; it was kept", e.LogicalID, e.Type)
+}
+
+// Remedy says what to do about it.
+func (e *SnapshotError) Remedy() string {
+	return "take the snapshot by hand and set the DeletionPolicy to Delete, or to Retain to keep the resource"
+}
+
+// delete deletes one recorded resource by the layer that made it.
+func (d *deployment) delete(ctx context.Context, id string, row *state.Resource, policy retry.Policy, undoing bool) (skipped string, err error) {
+	if plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy) == "Snapshot" {
+		return "", &SnapshotError{id, row.ResourceType}
+	}
+	decision, err := d.router.Recorded(id, row.ResourceType, row.ProvisionedBy)
+	if err != nil {
+		return "", err
+	}
+	req := d.request(id, row.ResourceType)
+	req.PhysicalID, req.Attributes = row.PhysicalID, row.Attributes
+	if req.Properties, err = d.reveal(ctx, row); err != nil {
+		return "", err
+	}
+	ev := Event{Action: plan.Delete, LogicalID: id, Type: row.ResourceType, PhysicalID: row.PhysicalID, Rollback: undoing}
+	err = d.operation(ctx, ev, d.limit(row.ResourceType), func(ctx context.Context) (string, error) {
+		deleted, err := d.provider(decision, policy).Delete(ctx, req)
+		skipped = deleted.Skipped
+		return "", err
+	})
+	return skipped, err
+}
+
+// reveal gives a row's properties with the secrets in them resolved again,
+// where the delete may need them: a custom resource's handler is sent them.
+func (d *deployment) reveal(ctx context.Context, row *state.Resource) (*value.Object, error) {
+	if !isCustom(row.ResourceType) {
+		return row.Properties, nil
+	}
+	v, err := d.expressions(ctx, row.Properties)
+	if err != nil {
+		return nil, fmt.Errorf("resolve the references in the recorded properties: %w", err)
+	}
+	return v.(*value.Object), nil
+}
+
+// expressions resolves the {{resolve:…}} in a recorded value.
+func (d *deployment) expressions(ctx context.Context, v any) (any, error) {
+	switch v := v.(type) {
+	case string:
+		if strings.Contains(v, "{{resolve:") {
+			return d.scope.Resolve(ctx, v)
+		}
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			var err error
+			if out[i], err = d.expressions(ctx, out[i]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case *value.Object:
+		out := &value.Object{}
+		for name, m := range v.All() {
+			r, err := d.expressions(ctx, m)
+			if err != nil {
+				return nil, err
+			}
+			out.Set(name, r)
+		}
+		return out, nil
+	}
+	return v, nil
+}

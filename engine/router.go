@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/provider/awssdk"
+	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
+	"github.com/org/cdkd-action/engine/provider/customresource"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// router returns the providers for the resources of one stack: nested stacks
+// are deployed by the deployment that they belong to.
+func (e *Engine) router(d *deployment) *provider.Router {
+	own := map[string]provider.Provider{nestedType: &nested{d}}
+	d.cloud = cloudcontrol.New(cloudcontrol.Options{Recorded: d.names})
+	custom := customresource.New(customresource.Options{
+		Responses: customresource.Bucket{
+			Client: provider.Client(e.session(d.store.Region()).provider, s3.NewFromConfig), Name: d.store.Bucket(),
+		},
+		AuthzRetries: customresource.DefaultAuthzRetries,
+	})
+	return provider.NewRouter(d.opt.Router, d.cloud, custom, own, awssdk.Resources())
+}
+
+// names tells whether a row of the stack's record is of this resource.
+func (d *deployment) names(_ provider.Stack, typ, identifier string) bool {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	for _, row := range d.world.record.Resources {
+		if row.ResourceType == typ && row.PhysicalID == identifier {
+			return true
+		}
+	}
+	return false
+}
+
+// live reads a resource's attributes as they are in AWS. Cloud Control's model
+// of a resource has them, whichever layer provisioned it.
+func (d *deployment) live(ctx context.Context, logicalID string, row *state.Resource) (*value.Object, error) {
+	if isCustom(row.ResourceType) || row.ResourceType == nestedType {
+		return nil, nil // what is recorded is all there is
+	}
+	req := d.request(logicalID, row.ResourceType)
+	req.PhysicalID, req.Properties, req.Attributes = row.PhysicalID, row.Properties, row.Attributes
+	if driver := d.router.Driver(row.ResourceType); driver != nil && row.ProvisionedBy != state.ByCloudControl {
+		if read := driver.Resource().Attributes; read != nil {
+			return read(ctx, req)
+		}
+		if identifier := driver.Resource().Identifier; identifier != nil {
+			req.PhysicalID = identifier(req)
+		}
+	}
+	return d.cloud.Read(ctx, req)
+}
+
+// isCustom tells whether a type is provisioned by a handler of the app's own.
+func isCustom(typ string) bool {
+	return strings.HasPrefix(typ, "Custom::") || typ == "AWS::CloudFormation::CustomResource"
+}
+
+// without is a copy of the properties without what the dotted paths lead to.
+func without(properties *value.Object, paths []string) *value.Object {
+	out := properties.Clone()
+	for _, path := range paths {
+		drop(out, strings.Split(path, "."))
+	}
+	return out
+}
+
+func drop(v any, path []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, m := range v {
+			drop(m, path)
+		}
+	case *value.Object:
+		if len(path) == 1 {
+			v.Delete(path[0])
+			return
+		}
+		drop(v.Value(path[0]), path[1:])
+	}
+}

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/graph"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// A Selection says which stacks of which app.
+type Selection struct {
+	Assembly string // the folder of the cloud assembly
+	assembly.Selection
+}
+
+// A selected set of stacks is in the order of the assembly.
+type selected struct {
+	targets []target
+	after   graph.Edges // by stack name, among the targets
+}
+
+// start reads and checks everything that can be checked without writing, and
+// opens the state bucket beside it.
+func (e *Engine) start(ctx context.Context, s Selection, parameters map[string]string) (*selected, *state.Store, error) {
+	var wg sync.WaitGroup
+	var store *state.Store
+	var storeErr error
+	ctx, cancel := e.config.Window.Interruptible(ctx)
+	defer cancel()
+	wg.Go(func() { store, storeErr = e.open(ctx) })
+	sel, err := e.selectStacks(s, parameters)
+	if err != nil {
+		cancel() // nothing will be done with the bucket
+		wg.Wait()
+		return nil, nil, err
+	}
+	wg.Wait()
+	if storeErr != nil {
+		return nil, nil, storeErr
+	}
+	account, err := e.account(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return sel, store, sel.inAccount(account)
+}
+
+func (e *Engine) selectStacks(s Selection, parameters map[string]string) (*selected, error) {
+	a, err := assembly.Read(s.Assembly)
+	if err != nil {
+		return nil, err
+	}
+	stacks, err := a.Select(s.Selection)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.CheckContext(); err != nil {
+		return nil, err
+	}
+	if err := e.messages(stacks); err != nil {
+		return nil, err
+	}
+	if unused := unusedParameters(stacks, parameters); unused != nil {
+		return nil, &InputError{
+			What: fmt.Sprintf("no selected stack has a parameter %s", strings.Join(unused, ", ")),
+			Next: "check the spelling; Stack:Name=value names the parameter of one stack",
+		}
+	}
+	after, err := a.Order(stacks)
+	if err != nil {
+		return nil, err
+	}
+	sel := &selected{after: after}
+	for _, stack := range stacks {
+		t := e.targetOf(stack, parameters)
+		if stack.AccountID != "" {
+			t.account = stack.AccountID
+		}
+		sel.targets = append(sel.targets, t)
+	}
+	return sel, nil
+}
+
+// messages shows what the app says about its stacks. Its errors refuse them.
+func (e *Engine) messages(stacks []*assembly.Stack) error {
+	var refused []string
+	for _, s := range stacks {
+		for _, m := range s.Messages {
+			kind := Notice
+			if m.Level != assembly.Info {
+				kind = Warning
+			}
+			e.observe(Event{Kind: kind, Stack: s.Name, Text: m.String()})
+		}
+		for _, m := range s.Worst(assembly.Error) {
+			refused = append(refused, m.String())
+		}
+	}
+	if refused == nil {
+		return nil
+	}
+	return &SynthError{
+		What: "the app reports errors: " + strings.Join(refused, "; "),
+		Next: "mend what the app complains about and synthesize it again",
+	}
+}
+
+// inAccount refuses stacks that are made for another account.
+func (s *selected) inAccount(account string) error {
+	var other []string
+	for _, t := range s.targets {
+		if t.account != "" && t.account != account {
+			other = append(other, fmt.Sprintf("%s is for account %s", t.Name, t.account))
+		}
+	}
+	if other == nil {
+		return nil
+	}
+	return &InputError{
+		What: fmt.Sprintf("the credentials are of account %s, but %s", account, strings.Join(other, ", ")),
+		Next: "use credentials of that account, or select other stacks",
+	}
+}
+
+// eachStack works on the stacks in dependency order, side by side where they
+// are independent, and collects their results in the order of the assembly.
+func (e *Engine) eachStack(sel *selected, limit int, run *result.Run, work func(target) *result.Stack) {
+	results := make([]*result.Stack, len(sel.targets))
+	var tasks []graph.Task
+	for i, t := range sel.targets {
+		tasks = append(tasks, graph.Task{ID: t.Name, Run: func(context.Context) error {
+			results[i] = work(t)
+			if o := results[i].Outcome; o.ExitCode() == 1 || o == result.Cancelled {
+				return errors.New("a stack that others wait for did not get done")
+			}
+			return nil
+		}})
+	}
+	outcomes := graph.Run(context.Background(), tasks, sel.after, graph.Options{Limit: limit, KeepGoing: true, Stop: e.config.Window.Draining()})
+	for i, t := range sel.targets {
+		if results[i] == nil {
+			results[i] = e.notStarted(t, outcomes[t.Name])
+		}
+		run.Add(results[i])
+	}
+}
+
+// notStarted is the result of a stack that was not worked on.
+func (e *Engine) notStarted(t target, o graph.Outcome) *result.Stack {
+	s := &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName, Outcome: result.Failed, Reason: result.ReasonResource}
+	switch {
+	case o.Err != nil:
+		s.Reason, s.Message = result.ReasonInternal, o.Err.Error()
+	case o.Status == graph.Skipped:
+		s.Message = "not started: a stack that it depends on did not get done"
+	default:
+		s.Outcome, s.Reason = result.Cancelled, ""
+		s.Message = "not started: the run was interrupted before"
+	}
+	e.observe(Event{Kind: StackFinished, Stack: t.Name, Region: t.Region, Result: s})
+	return s
+}

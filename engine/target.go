@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"maps"
+
+	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/partition"
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/template"
+)
+
+// A target is a stack to work on: one of the assembly, or nested in one.
+type target struct {
+	Name, Region string
+	DisplayName  string
+	Template     *template.Template
+	Nested       map[string]*assembly.Nested
+	Parameters   map[string]string
+	Hidden       []string                // parameters whose values are NoEcho ones of the parent
+	Assets       *assembly.AssetManifest // nil for a nested stack: the top-level one's covers it
+	Protected    bool                    // against destroy
+	account      string                  // "": any
+
+	parent          *deployment // of a nested stack
+	parentLogicalID string
+}
+
+// targetOf makes a target of an assembly's stack.
+func (e *Engine) targetOf(s *assembly.Stack, parameters map[string]string) target {
+	region := s.Region
+	if region == "" {
+		region = e.defaultRegion()
+	}
+	return target{
+		Name: s.Name, Region: region, DisplayName: s.DisplayName,
+		Template: s.Template, Nested: s.Nested, Assets: s.Assets,
+		Parameters: parametersOf(s, parameters), Protected: s.TerminationProtection,
+	}
+}
+
+// defaultRegion is that of stacks that name none.
+func (e *Engine) defaultRegion() string {
+	if r := e.config.AWS.Region; r != "" {
+		return r
+	}
+	return "us-east-1"
+}
+
+// child makes a target of a nested stack of t.
+func (t target) child(d *deployment, logicalID string, n *assembly.Nested, parameters map[string]string, hidden []string) target {
+	return target{
+		Name: t.Name + "~" + logicalID, Region: t.Region, DisplayName: t.DisplayName + "~" + logicalID,
+		Template: n.Template, Nested: n.Nested, Parameters: parameters, Hidden: hidden,
+		parent: d, parentLogicalID: logicalID,
+	}
+}
+
+// parametersOf picks what is meant for a stack: Name=value goes to every stack
+// that declares the parameter, Stack:Name=value to one.
+func parametersOf(s *assembly.Stack, given map[string]string) map[string]string {
+	out := map[string]string{}
+	for _, p := range s.Template.Parameters {
+		if v, ok := given[p.Name]; ok {
+			out[p.Name] = v
+		}
+		if v, ok := given[s.Name+":"+p.Name]; ok {
+			out[p.Name] = v
+		}
+	}
+	return out
+}
+
+// unusedParameters names what was given and no selected stack declares.
+func unusedParameters(stacks []*assembly.Stack, given map[string]string) []string {
+	unused := maps.Clone(given)
+	for _, s := range stacks {
+		for _, p := range s.Template.Parameters {
+			delete(unused, p.Name)
+			delete(unused, s.Name+":"+p.Name)
+		}
+	}
+	return sortedKeys(unused)
+}
+
+// place is where the target's resources belong.
+func (t target) place(account, stackID string) provider.Stack {
+	return provider.Stack{Name: t.Name, ID: stackID, Region: t.Region, AccountID: account, Partition: partition.Of(t.Region)}
+}

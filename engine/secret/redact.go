@@ -11,8 +11,8 @@ import (
 // A Path leads to a leaf: member names as strings, list positions as ints.
 type Path []any
 
-// Redact returns v as it may be stored, and where leaves were masked because
-// they come from a NoEcho parameter. v is not changed.
+// Redact returns v as it may be stored, and which leaves are now masked, having
+// no expression to come back from. v is not changed.
 //
 // source is what v was made from, with expressions still in it: the template's
 // properties, or the recorded bag. It may be nil, of another shape, or longer:
@@ -78,10 +78,7 @@ func (r *redaction) text(text string, path Path) any {
 		return text
 	}
 	if o, ok := r.set.origin(text); ok && (o.whole || len(text) >= shortest) {
-		if o.noEcho {
-			return r.mask(path)
-		}
-		return o.expression
+		return r.stored(o, path)
 	}
 	_, inserts, noEcho := r.set.replacers()
 	for _, plaintext := range noEcho {
@@ -95,10 +92,14 @@ func (r *redaction) text(text string, path Path) any {
 // number catches a secret that a provider turned into a number on its way.
 func (r *redaction) number(n json.Number, path Path) any {
 	o, ok := r.set.origin(n.String())
-	switch {
-	case !ok || len(n) < shortest:
+	if !ok || len(n) < shortest {
 		return n
-	case o.noEcho:
+	}
+	return r.stored(o, path)
+}
+
+func (r *redaction) stored(o origin, path Path) any {
+	if o.expression == Masked {
 		return r.mask(path)
 	}
 	return o.expression

@@ -4,8 +4,8 @@
 // AWS is sent the plaintext. What is stored gets back the expression that the
 // plaintext came from, {{resolve:…}}, so that a later run can resolve it again;
 // where no single expression can be named it gets Masked. What is printed
-// always gets Masked. Values from a NoEcho parameter have no expression: their
-// leaves are stored as Masked, and listed.
+// always gets Masked. Values from a NoEcho parameter have no expression. Leaves
+// that are stored as Masked are listed.
 //
 // A plaintext is known only to a run that resolved it, so position comes first:
 // what the template holds an expression for is never judged by its value.

@@ -34,7 +34,7 @@ type (
 type Resolved struct {
 	Clear  any
 	Stored any           // {{resolve:…}} expressions and secret.Masked in place of secrets
-	Masked []secret.Path // the leaves of Stored that are masked for a NoEcho parameter
+	Masked []secret.Path // the leaves of Stored that are secret.Masked
 }
 
 // resolve turns what evaluation made into values.
@@ -44,7 +44,7 @@ func resolve(v any) Resolved {
 	}
 	r := Resolved{Clear: finish(v, func(m marked, _ secret.Path) string { return m.clear }, nil)}
 	r.Stored = finish(v, func(m marked, path secret.Path) string {
-		if m.noEcho {
+		if m.noEcho || m.stored == secret.Masked {
 			r.Masked = append(r.Masked, append(secret.Path(nil), path...))
 			return secret.Masked
 		}

@@ -172,33 +172,44 @@ func awsConfig() aws.Config {
 
 type direct struct{ handler http.Handler }
 
-func (d direct) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			if p != http.ErrAbortHandler {
-				panic(p)
-			}
-			resp, err = nil, errors.New("connection reset by peer")
-		}
-	}()
 	var body []byte
 	if r.Body != nil {
+		var err error
 		if body, err = io.ReadAll(r.Body); err != nil {
 			return nil, err
 		}
 		r.Body.Close()
 	}
-	in := r.Clone(r.Context())
+	in := r.Clone(context.WithoutCancel(r.Context()))
 	in.Body = io.NopCloser(bytes.NewReader(body))
 	in.RequestURI = r.URL.RequestURI()
-	w := httptest.NewRecorder()
-	d.handler.ServeHTTP(w, in)
-	resp = w.Result()
-	resp.Request = r
-	return resp, nil
+	answered := make(chan *http.Response, 1)
+	go func() {
+		var resp *http.Response
+		defer func() {
+			if p := recover(); p != nil && p != http.ErrAbortHandler {
+				panic(p)
+			}
+			answered <- resp
+		}()
+		w := httptest.NewRecorder()
+		d.handler.ServeHTTP(w, in)
+		resp = w.Result()
+		resp.Request = r
+	}()
+	select {
+	case resp := <-answered:
+		if resp == nil {
+			return nil, errors.New("connection reset by peer")
+		}
+		return resp, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
 }
 
 func open(t *testing.T, cfg aws.Config, edit ...func(*Options)) *Store {

@@ -97,8 +97,9 @@ type Lock struct {
 	TookOver *LockRecord
 
 	lost    chan struct{}
-	stop    context.CancelFunc
-	stopped chan struct{} // the renewal is over
+	stop    context.CancelFunc // no further renewal
+	abort   context.CancelFunc // nor the one under way
+	stopped chan struct{}      // the renewal is over
 
 	once       sync.Once
 	releaseErr error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -513,6 +514,39 @@ func TestLockRelease(t *testing.T) {
 				}
 				if c.has(lockKey) != tt.left {
 					t.Errorf("lock there: %v, want %v", c.has(lockKey), tt.left)
+				}
+			})
+		})
+	}
+}
+
+func TestLockReleaseDoesNotWaitForARenewal(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		arrives bool // the renewal has its effect, only its answer is late
+	}{{"that hangs (S-189, S-432)", false}, {"whose answer hangs (S-189, S-436)", true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, k := bubbleShop(t)
+				hang := make(chan struct{})
+				defer close(hang)
+				c.on("PutObject", lockName, 1, 1, func(_ http.ResponseWriter, r *http.Request, next http.Handler) {
+					if tt.arrives {
+						next.ServeHTTP(httptest.NewRecorder(), r)
+					}
+					<-hang
+				})
+				l, err := k.Lock(t.Context(), lockOptions(new(notes)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(LockInterval + time.Second)
+				start := time.Now()
+				if err := l.Release(t.Context()); err != nil || c.has(lockKey) {
+					t.Errorf("got %v, lock there: %v", err, c.has(lockKey))
+				}
+				if d := time.Since(start); d != renewalGrace {
+					t.Errorf("released after %s, want %s", d, renewalGrace)
 				}
 			})
 		})

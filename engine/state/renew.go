@@ -8,8 +8,10 @@ import (
 	"time"
 )
 
-// renewalTimeout bounds one renewal, which a release waits for.
-const renewalTimeout = 20 * time.Second
+const (
+	renewalTimeout = 20 * time.Second // of one renewal
+	renewalGrace   = time.Second      // that a release leaves to one under way
+)
 
 // Record is what the lock says now.
 func (l *Lock) Record() LockRecord {
@@ -25,8 +27,9 @@ func (l *Lock) Lost() <-chan struct{} { return l.lost }
 // renew starts the renewal: one request at a time, on the interval, each done
 // or given up before the next.
 func (l *Lock) renew(ctx context.Context) {
-	ctx, l.stop = context.WithCancel(ctx)
-	l.stopped = make(chan struct{})
+	stopping, stop := context.WithCancel(ctx)
+	ctx, abort := context.WithCancel(ctx)
+	l.stop, l.abort, l.stopped = stop, abort, make(chan struct{})
 	go func() {
 		defer close(l.stopped)
 		if l.etag == Absent {
@@ -37,11 +40,11 @@ func (l *Lock) renew(ctx context.Context) {
 		warned := false
 		for {
 			select {
-			case <-ctx.Done():
+			case <-stopping.Done():
 				return
 			case <-tick.C:
 			}
-			err := l.renewOnce(context.WithoutCancel(ctx))
+			err := l.renewOnce(ctx)
 			switch {
 			case errors.Is(err, errStopRenewing):
 				return
@@ -122,7 +125,13 @@ func (l *Lock) loose(holder *LockRecord) {
 func (l *Lock) Release(ctx context.Context) error {
 	l.once.Do(func() {
 		l.stop()
-		<-l.stopped
+		select {
+		case <-l.stopped:
+		case <-time.After(renewalGrace):
+			l.abort()
+			<-l.stopped
+		}
+		l.abort()
 		if err := l.remove(ctx); err != nil {
 			l.releaseErr = fmt.Errorf("release the lock of %s %s in %s: %w; it is in the way until %s",
 				l.opt.Subject, l.stack.Name, l.stack.Region, err, l.record.Expires.UTC().Format(time.RFC3339))
@@ -138,6 +147,11 @@ func (l *Lock) remove(ctx context.Context) error {
 	k := l.stack
 	key := k.key(lockName)
 	err := k.store.removeIf(ctx, key, l.etag)
+	if isConflict(err) && len(l.sent) > 0 {
+		if found, etag, readErr := k.peek(ctx); readErr == nil && found != nil && slices.ContainsFunc(l.sent, found.same) {
+			err = k.store.removeIf(ctx, key, etag) // the last renewal had arrived
+		}
+	}
 	if errors.Is(err, errAbsent) {
 		return nil
 	}

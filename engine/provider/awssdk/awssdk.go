@@ -29,6 +29,7 @@ func Resources() []provider.Resource {
 		iamResources(),
 		lambdaResources(),
 		s3Resources(),
+		dynamodbResources(),
 	)
 }
 
@@ -161,3 +162,18 @@ func errEmpty(property string) error {
 }
 
 func isARN(s string) bool { return strings.HasPrefix(s, "arn:") }
+
+// findOwned makes a Find of a lookup by name, for creates that fail when they
+// are sent twice: a holder is ours when it carries this create's own tag.
+func findOwned(lookup func(context.Context, *provider.Request) (*provider.Holder, error)) func(context.Context, *provider.Request) (string, error) {
+	return func(ctx context.Context, r *provider.Request) (string, error) {
+		if r.OwnerTag == "" {
+			return "", nil
+		}
+		h, err := lookup(ctx, r)
+		if h == nil || err != nil || h.Tags[provider.OwnerTagKey] != r.OwnerTag {
+			return "", err
+		}
+		return h.PhysicalID, nil
+	}
+}

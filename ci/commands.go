@@ -94,6 +94,14 @@ func (s *Surface) Mask(value string) {
 	slices.SortStableFunc(s.masks, func(a, b string) int { return len(b) - len(a) })
 }
 
+// Redact returns text without what is masked, for places that the runner does
+// not watch, such as a comment.
+func (s *Surface) Redact(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.scrub(text)
+}
+
 // scrub replaces what is masked. Very short values are left to the runner,
 // which knows where they stand: replacing every "1" would only hide the text.
 func (s *Surface) scrub(text string) string {

@@ -128,7 +128,7 @@ var table = []Input{
 		Description: "How long one operation on one resource may take."},
 	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Default: "10", Commands: changing, Positive: true,
 		Description: "How many resources of a stack are worked on at once."},
-	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: changing, Positive: true,
+	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: onApp, Positive: true,
 		Description: "How many independent stacks are worked on at once."},
 
 	{Name: "github-token", Field: func(in *Inputs) any { return &in.GitHubToken }, Secret: true, ActionOnly: true,

@@ -33,9 +33,9 @@ var credentials = []*regexp.Regexp{
 // secretKey is 40 characters that could be an AWS secret access key.
 var secretKey = regexp.MustCompile(`(^|[^0-9A-Za-z/+=])([0-9A-Za-z/+]{40})($|[^0-9A-Za-z/+=])`)
 
-// clean makes text from outside fit to be shown: no credentials, no control or
+// Clean makes text from outside fit to be shown: no credentials, no control or
 // bidirectional characters, valid UTF-8. Line ends stay.
-func clean(text string) string {
+func Clean(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	text = strings.Map(func(r rune) rune {
@@ -72,5 +72,5 @@ func mixed(s string) bool {
 	return upper && lower && digit
 }
 
-// oneLine is clean for what must stay on one line.
-func oneLine(text string) string { return strings.Join(strings.Fields(clean(text)), " ") }
+// oneLine is Clean for what must stay on one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(Clean(text)), " ") }

@@ -130,7 +130,7 @@ func setTrue(o *value.Object, name string, is bool) {
 func shownJSON(v any) any {
 	switch v := v.(type) {
 	case string:
-		return clean(unmark(v, false))
+		return Clean(unmark(v, false))
 	case []any:
 		out := make([]any, len(v))
 		for i, m := range v {
@@ -140,7 +140,7 @@ func shownJSON(v any) any {
 	case *value.Object:
 		out := value.NewObject()
 		for k, m := range v.All() {
-			out.Set(clean(unmark(k, false)), shownJSON(m))
+			out.Set(Clean(unmark(k, false)), shownJSON(m))
 		}
 		return out
 	}

@@ -92,7 +92,7 @@ func (p *page) counts() {
 // message is what failed as a whole, and what to do about it.
 func (p *page) message(message, remedy string) {
 	if message != "" {
-		p.line(fence("text", shorten(clean(message))))
+		p.line(fence("text", shorten(Clean(message))))
 	}
 	if remedy != "" {
 		p.line("**What to do:** " + prose(remedy))

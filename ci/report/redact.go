@@ -76,7 +76,7 @@ func (r *redactor) at(resourceType string, path []string, v any) any {
 // text hides credentials inside of a text. What is hidden still counts in a
 // comparison.
 func (r *redactor) text(s string) string {
-	c := clean(s)
+	c := Clean(s)
 	if strings.Count(c, hidden) == strings.Count(s, hidden) {
 		return c
 	}

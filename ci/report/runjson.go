@@ -7,10 +7,11 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-// JSON renders a run for programs: what a diff or a dry run would do by
-// [DiffJSON], what another run did as one object.
+// JSON renders a run for programs. A diff is the list of its plans, as
+// [DiffJSON] has it; other runs are one object, with what was done and why it
+// failed. What is hidden is "(hidden)".
 func JSON(run *result.Run) (string, error) {
-	if planned(run) && run.Message == "" {
+	if run.Command == "diff" {
 		return DiffJSON(run)
 	}
 	stacks := []any{}
@@ -19,9 +20,13 @@ func JSON(run *result.Run) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("render the result of %s: %w", s.Name, err)
 		}
+		if run.DryRun && s.Plan != nil {
+			n.Set("plan", node(s.Plan))
+		}
 		stacks = append(stacks, n)
 	}
-	o := value.NewObject("command", run.Command, "runId", run.RunID, "outcome", string(run.Outcome))
+	o := value.NewObject("command", run.Command, "dryRun", run.DryRun, "outcome", string(run.Outcome))
+	setText(o, "runId", run.RunID)
 	setText(o, "failureReason", string(run.Reason))
 	setText(o, "message", run.Message)
 	setText(o, "remedy", run.Remedy)
@@ -49,7 +54,7 @@ func stackNode(s *result.Stack) (*value.Object, error) {
 	o.Set("outputs", outputs)
 	failures := []any{}
 	for _, f := range s.Failures {
-		n := value.NewObject("logicalId", f.LogicalID, "type", f.Type, "action", string(f.Action))
+		n := value.NewObject("logicalId", f.LogicalID, "resourceType", f.Type, "action", string(f.Action))
 		setText(n, "path", f.Path)
 		setText(n, "physicalId", f.PhysicalID)
 		n.Set("message", f.Message)

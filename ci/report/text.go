@@ -191,10 +191,10 @@ func stackText(s *result.Stack) string {
 func messageText(message, remedy, prefix string) string {
 	text := ""
 	if message != "" {
-		text = prefix + strings.TrimSpace(clean(message)) + "\n"
+		text = prefix + strings.TrimSpace(Clean(message)) + "\n"
 	}
 	if remedy != "" {
-		text += "what to do: " + strings.TrimSpace(clean(remedy)) + "\n"
+		text += "what to do: " + strings.TrimSpace(Clean(remedy)) + "\n"
 	}
 	return text
 }

@@ -1,0 +1,43 @@
+package ci
+
+import (
+	"fmt"
+
+	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/engine/result"
+)
+
+// Annotate puts what went wrong in a run on its page: what failed first, then
+// what was left and what was warned about.
+func (s *Surface) Annotate(run *result.Run) {
+	fail := func(title, message, remedy string) {
+		if message != "" {
+			s.Error(Annotation{Title: report.Clean(title), Message: report.Clean(withRemedy(message, remedy))})
+		}
+	}
+	fail(report.Title(run), run.Message, run.Remedy)
+	for _, st := range run.Stacks {
+		fail(st.Name+" in "+st.Region, st.Message, st.Remedy)
+		for _, f := range st.Failures {
+			fail(fmt.Sprintf("%s: %s of %s failed", st.Name, f.Action, f.LogicalID), f.Type+": "+f.Message, f.Remedy)
+		}
+	}
+	for _, st := range run.Stacks {
+		for _, u := range st.Unaddressed {
+			s.Warning(Annotation{
+				Title:   report.Clean(fmt.Sprintf("%s: %s is left", st.Name, u.LogicalID)),
+				Message: report.Clean(withRemedy(fmt.Sprintf("%s %s: %s", u.Type, u.PhysicalID, u.Reason), u.Remedy)),
+			})
+		}
+		for _, w := range st.Warnings {
+			s.Warning(Annotation{Title: report.Clean(st.Name), Message: report.Clean(w)})
+		}
+	}
+}
+
+func withRemedy(message, remedy string) string {
+	if remedy == "" {
+		return message
+	}
+	return message + "\nWhat to do: " + remedy
+}

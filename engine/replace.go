@@ -254,6 +254,9 @@ func (d *deployment) delete(ctx context.Context, id string, row *state.Resource,
 	if req.Properties, err = d.reveal(ctx, row); err != nil {
 		return "", err
 	}
+	if d.unprotect {
+		d.removeProtection(ctx, req)
+	}
 	ev := Event{Action: plan.Delete, LogicalID: id, Type: row.ResourceType, PhysicalID: row.PhysicalID, Rollback: undoing}
 	err = d.operation(ctx, ev, d.limit(row.ResourceType), func(ctx context.Context) (string, error) {
 		deleted, err := d.provider(decision, policy).Delete(ctx, req)
@@ -261,6 +264,18 @@ func (d *deployment) delete(ctx context.Context, id string, row *state.Resource,
 		return "", err
 	})
 	return skipped, err
+}
+
+// removeProtection switches deletion protection off. If that fails, the delete
+// says why it cannot be done.
+func (d *deployment) removeProtection(ctx context.Context, req *provider.Request) {
+	driver := d.router.Driver(req.Type)
+	if driver == nil || driver.Resource().Unprotect == nil {
+		return
+	}
+	if err := driver.Resource().Unprotect(ctx, req); err != nil {
+		d.warn("%s (%s): switch deletion protection off: %v", req.LogicalID, req.Type, err)
+	}
 }
 
 // reveal gives a row's properties with the secrets in them resolved again,

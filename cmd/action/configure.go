@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/provider"
@@ -47,7 +48,10 @@ func (s *step) newEngine(ctx context.Context) (*engine.Engine, error) {
 }
 
 func (s *step) awsConfig(ctx context.Context) (aws.Config, error) {
-	options := []func(*config.LoadOptions) error{config.WithHTTPClient(httpClient())}
+	options := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(httpClient()),
+		config.WithLogger(logging.LoggerFunc(func(_ logging.Classification, format string, v ...any) { s.log.Debug().Msgf(format, v...) })),
+	}
 	if s.in.Region != "" {
 		options = append(options, config.WithRegion(strings.ToLower(s.in.Region)))
 	}

@@ -179,7 +179,8 @@ func (s *Sandbox) spawn(run func(context.Context)) {
 }
 
 // Env is what a process needs in its environment to use the sandbox, and
-// nothing else, as its AWS.
+// nothing else, as its AWS. An AWS_PROFILE has to be removed: an empty one is
+// an error to some clients.
 func (s *Sandbox) Env() []string {
 	return []string{
 		"AWS_ENDPOINT_URL=" + s.URL,
@@ -188,7 +189,6 @@ func (s *Sandbox) Env() []string {
 		"AWS_SESSION_TOKEN=",
 		"AWS_REGION=" + s.region,
 		"AWS_DEFAULT_REGION=" + s.region,
-		"AWS_PROFILE=",
 		"AWS_CONFIG_FILE=" + os.DevNull,
 		"AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull,
 		"AWS_EC2_METADATA_DISABLED=true",

@@ -15,13 +15,16 @@ import (
 // identifier that nobody gave, such as a generated name.
 func (s *Server) fill(region string, t *schema.Type, model map[string]any) {
 	m := maker{s: s, region: region, t: t, unique: random(17)}
+	// ARNs and addresses hold the resource's name, if it has one.
+	if name, ok := nameOf(t, model); ok {
+		m.unique = name
+	}
 	for _, path := range t.PrimaryIdentifier {
 		if !contains(model, strings.Split(path, "/")) && !slices.Contains(t.Required, path) {
 			m.set(model, path)
 		}
 	}
-	// The name that ARNs end with is the identifier's last part.
-	if id, err := identifier(t, model); err == nil && !strings.HasPrefix(id, "arn:") {
+	if id, err := identifier(t, model); err == nil && !strings.Contains(id, ":") {
 		m.unique = id[strings.LastIndexByte(id, '|')+1:]
 	}
 	for _, path := range t.ReadOnly {
@@ -29,6 +32,17 @@ func (s *Server) fill(region string, t *schema.Type, model map[string]any) {
 			m.set(model, path)
 		}
 	}
+}
+
+// nameOf returns what a model says is the resource's own name.
+func nameOf(t *schema.Type, model map[string]any) (string, bool) {
+	kind := t.Name[strings.LastIndexByte(t.Name, ':')+1:]
+	for _, property := range []string{kind + "Name", "Name"} {
+		if name, ok := model[property].(string); ok {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // A maker makes up values for one resource.

@@ -341,6 +341,22 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A name that is not the identifier is still in what is made up.
+func TestNamesInAttributes(t *testing.T) {
+	s := cloudcontrol.New(cloudcontrol.Options{})
+	id, err := s.Put("eu-west-1", "AWS::SQS::Queue", map[string]any{"QueueName": "orders"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "https://orders.sqs.eu-west-1.amazonaws.com/queue"; id != want {
+		t.Errorf("identifier %s, want %s", id, want)
+	}
+	want := map[string]any{"QueueName": "orders", "QueueUrl": id, "Arn": "arn:aws:sqs:eu-west-1:123456789012:queue/orders"}
+	if diff := cmp.Diff(want, s.Resource("eu-west-1", "AWS::SQS::Queue", id)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // Every type that can be created takes what its schema says, however odd.
 func TestAllSchemas(t *testing.T) {
 	s := cloudcontrol.New(cloudcontrol.Options{})

@@ -35,6 +35,7 @@ const (
 
 const (
 	eventFlush     = 2 * time.Second
+	eventGrace     = time.Second // that the end leaves to a write under way
 	eventsBuffered = 50
 
 	eventsSuffix   = ".jsonl"
@@ -110,7 +111,8 @@ type RunOptions struct {
 type Run struct {
 	stack *Stack
 	opt   RunOptions
-	ctx   context.Context
+	ctx   context.Context // of the writes while the run goes on
+	abort context.CancelFunc
 
 	kick chan struct{}
 	done chan struct{} // closed by Finish
@@ -129,8 +131,9 @@ func (k *Stack) StartRun(ctx context.Context, opt RunOptions) *Run {
 	if opt.Start.IsZero() {
 		opt.Start = time.Now()
 	}
+	ctx, abort := context.WithCancel(context.WithoutCancel(ctx))
 	r := &Run{
-		stack: k, opt: opt, ctx: context.WithoutCancel(ctx),
+		stack: k, opt: opt, ctx: ctx, abort: abort,
 		kick: make(chan struct{}, 1), done: make(chan struct{}), over: make(chan struct{}),
 	}
 	go r.write()
@@ -179,6 +182,11 @@ func (r *Run) Finish(ctx context.Context, result string, counts *Counts, failure
 	}
 	r.Emit(Event{EventType: RunFinished, Result: result, Counts: counts, DurationMS: &ms, Error: failure})
 	close(r.done)
+	select {
+	case <-r.over:
+	case <-time.After(eventGrace):
+	}
+	r.abort() // what it did not get written is written now
 	<-r.over
 	var wg sync.WaitGroup
 	var saveErr, readErr error
@@ -218,7 +226,7 @@ func (r *Run) write() {
 		case <-wait:
 		}
 		wait = nil
-		if err := r.save(r.ctx); err != nil {
+		if err := r.save(r.ctx); err != nil && r.ctx.Err() == nil {
 			r.warn(err)
 		}
 	}

@@ -105,6 +105,27 @@ func TestRunEndIsTwoRequestsDeep(t *testing.T) { // (S-143)
 	}
 }
 
+func TestRunEndDoesNotWaitForAWrite(t *testing.T) { // (S-189)
+	synctest.Test(t, func(t *testing.T) {
+		c := newCloud(t)
+		n := new(notes)
+		k := open(t, c.inProcess(), func(o *Options) { o.Warn = n.add }).Stack("Shop", "eu-west-1")
+		hang := make(chan struct{})
+		defer close(hang)
+		c.on("PutObject", ".jsonl", 0, 1, func(http.ResponseWriter, *http.Request, http.Handler) { <-hang })
+		r := k.StartRun(t.Context(), RunOptions{ID: "run"})
+		time.Sleep(eventFlush + time.Second)
+		start := time.Now()
+		r.Finish(t.Context(), Succeeded, nil, nil)
+		if d := time.Since(start); d != eventGrace {
+			t.Errorf("ended after %s, want %s", d, eventGrace)
+		}
+		if got := strings.Count(c.body(t, runKey("run")), "\n"); got != 2 || len(n.all()) > 0 {
+			t.Errorf("%d lines, warnings %q", got, n.all())
+		}
+	})
+}
+
 func TestRunIsBestEffort(t *testing.T) { // (S-140)
 	c := newCloud(t)
 	n := new(notes)

@@ -21,6 +21,7 @@ func TestClasses(t *testing.T) {
 		{"a quota is final (T-902)", Classifier{}, awsError("LimitExceededException", "Maximum number of roles reached", 409), Final},
 		{"a rate is not a quota (T-902)", Classifier{}, awsError("LimitExceededException", "Too many concurrent table operations", 400), Throttle},
 		{"the code counts, not only the message (T-905)", Classifier{}, awsError("DependencyViolation", "resource has a dependent object", 400), Transient},
+		{"another operation on the same resource", Classifier{}, awsError("ConcurrentOperationException", "There is already one", 400), Transient},
 		{"does not exist: on create (T-909)", Classifier{}, awsError("InvalidParameterValue", "The role does not exist", 400), Transient},
 		{"does not exist: not on delete (T-909)", Classifier{Deleting: true}, awsError("InvalidParameterValue", "The role does not exist", 400), Final},
 		{"trust policy (T-906)", Classifier{}, awsError("InvalidParameterValueException", "The role defined for the function cannot be assumed by Lambda.", 400), Propagation},

@@ -32,6 +32,7 @@ var transientPatterns = []string{
 	"has dependencies and cannot be deleted",
 	"can't be deleted since it has",
 	"DependencyViolation",
+	"ConcurrentOperationException",
 	"Schema is currently being altered",
 	"scheduled for deletion",
 	"Could not deliver test message",

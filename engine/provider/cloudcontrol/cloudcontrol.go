@@ -150,7 +150,7 @@ func (p *Provider) patch(ctx context.Context, r *provider.Request, ops []any) (*
 	token := p.attempts.token(r.Token)
 	out, err := client(r).UpdateResource(ctx, &cloudcontrol.UpdateResourceInput{
 		TypeName:      &r.Type,
-		Identifier:    &r.PhysicalID,
+		Identifier:    aws.String(identifier(r)),
 		PatchDocument: aws.String(value.JSON(ops)),
 		ClientToken:   optional(token),
 	})
@@ -171,7 +171,7 @@ func (p *Provider) Delete(ctx context.Context, r *provider.Request) (provider.De
 	}
 	token := p.attempts.token(r.Token)
 	out, err := client(r).DeleteResource(ctx, &cloudcontrol.DeleteResourceInput{
-		TypeName: &r.Type, Identifier: &r.PhysicalID, ClientToken: optional(token),
+		TypeName: &r.Type, Identifier: aws.String(identifier(r)), ClientToken: optional(token),
 	})
 	if err != nil {
 		err = unsupported(r, fmt.Errorf("delete %s (%s): %w", r.LogicalID, r.Type, err))
@@ -188,7 +188,7 @@ func (p *Provider) Delete(ctx context.Context, r *provider.Request) (provider.De
 
 // Read returns the resource's model.
 func (p *Provider) Read(ctx context.Context, r *provider.Request) (*value.Object, error) {
-	out, err := client(r).GetResource(ctx, &cloudcontrol.GetResourceInput{TypeName: &r.Type, Identifier: &r.PhysicalID})
+	out, err := client(r).GetResource(ctx, &cloudcontrol.GetResourceInput{TypeName: &r.Type, Identifier: aws.String(identifier(r))})
 	if err != nil {
 		return nil, gone(r, fmt.Errorf("read %s (%s): %w", r.LogicalID, r.Type, err))
 	}

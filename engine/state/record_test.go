@@ -261,3 +261,29 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+// What a save of a large stack costs the one who asks for it (Clone), and what
+// it costs to write (Marshal).
+func BenchmarkRecord(b *testing.B) {
+	small, err := ParseRecord("k", testdata(b, "messaging/state.json"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := NewRecord("Large", "eu-west-1")
+	for i := range 500 {
+		ids := small.LogicalIDs()
+		r.Set(fmt.Sprint("R", i), small.Row(ids[i%len(ids)]))
+	}
+	b.Run("Clone", func(b *testing.B) {
+		for b.Loop() {
+			r.Clone()
+		}
+	})
+	b.Run("Marshal", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := r.Marshal(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -32,9 +32,9 @@ type Saver struct {
 
 	mu      sync.Mutex
 	etag    ETag
-	next    []byte // waiting to be written
-	busy    chan struct{}
-	err     error // of the latest write; sticky when a conflict
+	next    *Record       // waiting to be written
+	busy    chan struct{} // closes when nothing is; nil when nothing is now
+	err     error         // of the latest write; sticky when a conflict
 	stopped bool
 }
 
@@ -53,21 +53,16 @@ func NewSaver(ctx context.Context, k *Stack, read ETag, opt SaverOptions) *Saver
 }
 
 // Save has the record written as it is now, and does not wait. The record is
-// the caller's again when Save returns.
+// the caller's again when Save returns. It fails only after a conflict.
 func (s *Saver) Save(r *Record) error {
-	stamped := *r
-	stamped.StackName, stamped.Region = s.stack.Name, s.stack.Region
-	stamped.LastModified = time.Now().UnixMilli()
-	body, err := stamped.Marshal()
-	if err != nil {
-		return s.saving(err)
-	}
+	next := r.Clone()
+	next.StackName, next.Region = s.stack.Name, s.stack.Region
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		return s.err
 	}
-	s.next = body
+	s.next = next
 	if s.busy == nil {
 		s.busy = make(chan struct{})
 		go s.run(s.busy)
@@ -109,16 +104,16 @@ func (s *Saver) run(busy chan struct{}) {
 	defer close(busy)
 	for {
 		s.mu.Lock()
-		body, etag := s.next, s.etag
+		next, etag := s.next, s.etag
 		s.next = nil
-		if body == nil || s.stopped {
+		if next == nil || s.stopped {
 			s.busy = nil
 			s.mu.Unlock()
 			return
 		}
 		s.mu.Unlock()
 
-		written, err := s.write(body, etag)
+		written, err := s.write(next, etag)
 		if err != nil {
 			err = s.saving(err)
 		}
@@ -146,9 +141,14 @@ func (s *Saver) run(busy chan struct{}) {
 	}
 }
 
-// write saves one body. It may meet an earlier one of its own, of which it
-// never had the answer, and goes on from that.
-func (s *Saver) write(body []byte, etag ETag) (ETag, error) {
+// write saves the record once. It may meet an earlier save of its own, of
+// which it never had the answer, and goes on from that.
+func (s *Saver) write(r *Record, etag ETag) (ETag, error) {
+	r.LastModified = time.Now().UnixMilli()
+	body, err := r.Marshal()
+	if err != nil {
+		return "", err
+	}
 	written, err := s.stack.saveRecord(s.ctx, body, etag)
 	if isConflict(err) && len(s.unanswered) > 0 {
 		found, e, readErr := s.stack.store.get(s.ctx, s.stack.key(recordName))

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"github.com/org/cdkd-action/engine/secret"
 )
 
 // A RegionalWorld also resolves dynamic references in another region than the
@@ -73,6 +71,10 @@ func (e *evaluation) token(whole, inner string) (any, error) {
 	known, ok := e.s.tokens.Load(key)
 	if !ok {
 		text, isSecret, err := e.ask(service, reference)
+		if err != nil && e.preview && e.context.Err() == nil {
+			// The same deployment may make the parameter.
+			err = fmt.Errorf("%w: %w", ErrUnknown, err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", whole, err)
 		}
@@ -103,9 +105,4 @@ func (e *evaluation) ask(service, reference string) (string, bool, error) {
 		return w.DynamicIn(e.context, e.region, service, reference)
 	}
 	return "", false, errors.New("the value comes from a stack in region " + e.region + ", and the reference cannot be resolved there")
-}
-
-// storesSecret tells whether a stored text stands for a secret.
-func storesSecret(stored string) bool {
-	return stored == secret.Masked || token.MatchString(stored)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -192,19 +193,19 @@ func (e *evaluation) call(name string, arg any, at *place) (any, error) {
 	return nil, errors.New("no such function")
 }
 
-// args evaluates nothing: it checks that a function was given a list of min to
-// max entries.
-func args(arg any, min, max int) ([]any, error) {
+// args evaluates nothing: it checks that a function was given a list of least
+// to most entries.
+func args(arg any, least, most int) ([]any, error) {
 	list, ok := arg.([]any)
 	if !ok {
 		return nil, fmt.Errorf("want a list, got %s", value.Kind(arg))
 	}
-	if len(list) < min || len(list) > max {
-		want := fmt.Sprint(min)
-		if max > min {
-			want = fmt.Sprintf("%d to %d", min, max)
+	if len(list) < least || len(list) > most {
+		want := fmt.Sprint(least)
+		if most > least {
+			want = fmt.Sprintf("%d to %d", least, most)
 		}
-		return nil, fmt.Errorf("want %s entries, got %d", want, len(list))
+		return nil, fmt.Errorf("want a list of %s, got one of %d", want, len(list))
 	}
 	return list, nil
 }
@@ -274,5 +275,5 @@ func (s *Scope) noEcho(v any) any {
 		return v
 	}
 	s.secrets.AddNoEcho(clear.(string))
-	return marked{clear: clear.(string), stored: "***", noEcho: true}
+	return marked{clear: clear.(string), stored: secret.Masked, noEcho: true}
 }

@@ -2,7 +2,6 @@ package template
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -360,25 +359,21 @@ func (e *evaluation) logic(name string, arg any, at *place) (any, error) {
 		}
 		return equal(side[0], side[1]), nil
 	}
-	min, max := 2, 10
+	least, most := 2, 10
 	if name == "Fn::Not" {
-		min, max = 1, 1
+		least, most = 1, 1
 	}
-	list, err := args(arg, min, max)
+	list, err := args(arg, least, most)
 	if err != nil {
 		return nil, err
 	}
 	all, some := true, false
-	var faults []error
 	for i, operand := range list {
 		yes, err := e.boolean(operand, at.item(i))
 		if err != nil {
-			faults = append(faults, err)
+			return nil, err
 		}
 		all, some = all && yes, some || yes
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, faults[0]
 	}
 	switch name {
 	case "Fn::And":

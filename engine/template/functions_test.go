@@ -90,7 +90,7 @@ func TestFunctions(t *testing.T) {
 		{name: "Cidr (C.3)", in: `{"Fn::Cidr": ["10.0.0.0/16", 3, 8]}`, want: `["10.0.0.0/24","10.0.1.0/24","10.0.2.0/24"]`},
 		{name: "Cidr from inside the block, bits as text (C.3, T-276)", in: `{"Fn::Cidr": ["10.0.5.9/16", 2, "8"]}`, want: `["10.0.0.0/24","10.0.1.0/24"]`},
 		{name: "Cidr IPv6 in short form (C.3, T-276)", in: `{"Fn::Cidr": ["2001:db8::/56", 2, 64]}`, want: `["2001:db8::/64","2001:db8:0:1::/64"]`},
-		{name: "Cidr without bits (C.3)", in: `{"Fn::Cidr": ["10.0.0.0/16", 2]}`, want: `error: want 3 entries, got 2`},
+		{name: "Cidr without bits (C.3)", in: `{"Fn::Cidr": ["10.0.0.0/16", 2]}`, want: `error: want a list of 3, got one of 2`},
 		{name: "Cidr count (T-276)", in: `{"Fn::Cidr": ["10.0.0.0/8", 257, 8]}`, want: `error: want 1 to 256 blocks`},
 		{name: "Cidr bits (T-276)", in: `{"Fn::Cidr": ["10.0.0.0/24", 1, 9]}`, want: `error: leaves 1 to 8 bits`},
 		{name: "Cidr does not fit (T-276)", in: `{"Fn::Cidr": ["10.0.0.0/24", 5, 6]}`, want: `error: holds 4 blocks of 6 bits, not 5`},
@@ -103,7 +103,7 @@ func TestFunctions(t *testing.T) {
 		{name: "Condition outside Conditions is an object (C.3, T-226)", in: `{"Condition": "U"}`, want: `{"Condition":"U"}`},
 		{name: "Equals compares texts (C.3, T-231)", in: `{"Fn::Equals": ["true", true]}`, want: `true`},
 		{name: "Equals lists", in: `{"Fn::Equals": [["1", 2], [1, "2"]]}`, want: `true`},
-		{name: "And with one entry (T-226)", in: `{"Fn::And": [{"Fn::Equals": [1, 1]}]}`, want: `error: want 2 to 10 entries, got 1`},
+		{name: "And with one entry (T-226)", in: `{"Fn::And": [{"Fn::Equals": [1, 1]}]}`, want: `error: want a list of 2 to 10, got one of 1`},
 		{name: "Equals with NoValue (T-240)", in: `{"Fn::Equals": [{"Ref": "AWS::NoValue"}, 1]}`, want: `error: AWS::NoValue cannot be compared`},
 
 		// objects, lists and unknown functions
@@ -189,11 +189,11 @@ func TestFunctions(t *testing.T) {
 func TestConditions(t *testing.T) {
 	for _, c := range []struct{ name, conditions, want string }{
 		{"circle (C.3, T-228)", `{"A": {"Fn::Not": [{"Condition": "B"}]}, "B": {"Fn::Not": [{"Condition": "A"}]}}`, "conditions refer to each other in a circle: A -> B -> A"},
-		{"And with one entry (C.3, T-228)", `{"A": {"Fn::And": [{"Fn::Equals": [1, 1]}]}}`, "want 2 to 10 entries, got 1"},
+		{"And with one entry (C.3, T-228)", `{"A": {"Fn::And": [{"Fn::Equals": [1, 1]}]}}`, "want a list of 2 to 10, got one of 1"},
 		{"Ref to nothing (C.3, T-228)", `{"A": {"Fn::Equals": [{"Ref": "Nope"}, 1]}}`, `there is no resource, parameter or pseudo parameter "Nope"`},
 		{"Ref to a resource", `{"A": {"Fn::Equals": [{"Ref": "R"}, 1]}}`, "R is a resource, which cannot be referred to here"},
 		{"unknown condition", `{"A": {"Condition": "Nope"}}`, `there is no condition "Nope"`},
-		{"Not with two entries (T-226)", `{"A": {"Fn::Not": [{"Condition": "A"}, {"Condition": "A"}]}}`, "want 1 entries, got 2"},
+		{"Not with two entries (T-226)", `{"A": {"Fn::Not": [{"Condition": "A"}, {"Condition": "A"}]}}`, "want a list of 1, got one of 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tmpl := parse(t, `{"Conditions": `+c.conditions+`, "Resources": {"R": {"Type": "T::T::T", "Condition": "A"}}}`)

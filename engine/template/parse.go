@@ -2,6 +2,7 @@ package template
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,11 +23,11 @@ func Parse(name string, body []byte) (*Template, error) {
 	faults := &Faults{Template: name}
 	v, err := value.Parse(body)
 	if err != nil {
-		faults.addError("", err)
-		faults.List[0].Text = "not JSON: " + err.Error()
-		if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] != '{' && bytes.ContainsRune(first, ':') {
-			faults.List[0].Text += "; if it is YAML, which CDK does not write, convert it to JSON"
+		err = fmt.Errorf("not JSON: %w", err)
+		if first := bytes.TrimSpace(body); len(first) > 0 && first[0] != '{' && bytes.ContainsRune(first, ':') {
+			err = fmt.Errorf("%w; if it is YAML, which CDK does not write, convert it to JSON", err)
 		}
+		faults.addError("", err)
 		return nil, faults
 	}
 	o, ok := v.(*value.Object)
@@ -35,11 +36,7 @@ func Parse(name string, body []byte) (*Template, error) {
 		return nil, faults
 	}
 	t := build(name, o, faults)
-	return faults.result(t)
-}
-
-func (f *Faults) result(t *Template) (*Template, error) {
-	if err := f.err(); err != nil {
+	if err := faults.err(); err != nil {
 		return nil, err
 	}
 	return t, nil

@@ -3,6 +3,7 @@ package template_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -190,5 +191,26 @@ func TestErrorsOfTheWorldAreKept(t *testing.T) {
 	var at *template.Error
 	if !errors.As(err, &at) {
 		t.Errorf("want a *template.Error, got %v", err)
+	}
+}
+
+func TestScopeIsUsedByManyAtOnce(t *testing.T) {
+	w := &world{refs: map[string]any{"DB": "db"}, dynamic: map[string]string{"secretsmanager:db:SecretString:password::": "s3cr3t!"}}
+	s := bind(t, with(`{"Fn::If": ["Yes", {"Fn::Sub": "${DB} `+token+`"}, {"Fn::GetAtt": "DB.Arn"}]}`, false), w)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			props, err := s.Properties(t.Context(), "R")
+			if err != nil || props.String("V") != "db s3cr3t!" {
+				t.Errorf("got %v, %v", value.JSON(props), err)
+			}
+			if _, _, err := s.Preview(t.Context(), "R"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if s.Secrets().Mask("s3cr3t!") != "***" {
+		t.Error("the secret is not known to the set")
 	}
 }

@@ -117,6 +117,7 @@ func TestPreviewAsksForNoSecret(t *testing.T) { // T-293
 			"Secret": "a`+token+`",
 			"Public": "{{resolve:ssm:/plain}}",
 			"Secure": "{{resolve:ssm:/secure}}",
+			"Unmade": "{{resolve:ssm:/unmade}}",
 			"Encoded": {"Fn::Base64": "`+token+`"},
 			"Password": {"Fn::Sub": "x${Pw}"},
 			"Chosen": {"Fn::If": ["C", [{"Ref": "Later"}, "known"], {"Ref": "AWS::NoValue"}]},
@@ -127,13 +128,13 @@ func TestPreviewAsksForNoSecret(t *testing.T) { // T-293
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"Secret":"a` + token + `","Public":"public","Secure":"{{resolve:ssm:/secure}}",` +
+	want := `{"Secret":"a` + token + `","Public":"public","Secure":"{{resolve:ssm:/secure}}","Unmade":"{{resolve:ssm:/unmade}}",` +
 		`"Encoded":{"Fn::Base64":"` + token + `"},"Password":"***","Chosen":[{"Ref":"Later"},"known"],` +
 		`"Joined":{"Fn::Join":["-",[{"Ref":"AWS::Region"},{"Ref":"Later"}]]}}`
 	if got := value.JSON(props); got != want {
 		t.Errorf("want %s\ngot  %s", want, got)
 	}
-	if diff := cmp.Diff([]string{"Encoded", "Chosen", "Joined"}, unresolved); diff != "" {
+	if diff := cmp.Diff([]string{"Unmade", "Encoded", "Chosen", "Joined"}, unresolved); diff != "" {
 		t.Error(diff)
 	}
 	for _, asked := range w.asked {

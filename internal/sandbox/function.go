@@ -1,9 +1,13 @@
 package sandbox
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // A function is what running one needs, as its creation and updates had it.
@@ -122,8 +126,53 @@ func (s *Sandbox) follow(c *call) {
 	s.functions[key] = &changed
 }
 
+// code returns what is known of a function, made by Lambda's API or by Cloud
+// Control; nil is nothing.
 func (s *Sandbox) code(region, name string) *function {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.functions[functionKey{region, name}]
+	f := s.functions[functionKey{region, name}]
+	s.mu.Unlock()
+	if f != nil {
+		return f
+	}
+	model := s.CloudControl.Resource(region, "AWS::Lambda::Function", name)
+	if model == nil {
+		return nil
+	}
+	var in struct {
+		Runtime, Handler    string
+		Timeout, MemorySize int
+		Environment         struct{ Variables map[string]string }
+		Code                struct{ ZipFile, S3Bucket, S3Key, S3ObjectVersion string }
+	}
+	text, err := json.Marshal(model)
+	if err != nil || json.Unmarshal(text, &in) != nil {
+		return nil
+	}
+	f = &function{Runtime: in.Runtime, Handler: in.Handler, Timeout: in.Timeout, MemorySize: in.MemorySize, Environment: in.Environment.Variables}
+	if in.Code.ZipFile != "" {
+		f.zip = inline(in.Runtime, in.Code.ZipFile)
+	} else if o, ok := s.S3.Version(in.Code.S3Bucket, in.Code.S3Key, in.Code.S3ObjectVersion); ok {
+		f.zip = o.Body
+	}
+	return f
+}
+
+// inline packs a template's inline code as CloudFormation does: one file named
+// index.
+func inline(runtime, source string) []byte {
+	name := "index.js"
+	if strings.HasPrefix(runtime, "python") {
+		name = "index.py"
+	}
+	var out bytes.Buffer
+	archive := zip.NewWriter(&out)
+	file, err := archive.Create(name)
+	if err == nil {
+		_, err = file.Write([]byte(source))
+	}
+	if err = errors.Join(err, archive.Close()); err != nil {
+		panic(err) // a buffer takes everything
+	}
+	return out.Bytes()
 }

@@ -187,3 +187,22 @@ func TestCodeIsRun(t *testing.T) {
 		})
 	}
 }
+
+// A function that Cloud Control made is run like any other.
+func TestCodeFromCloudControl(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed")
+	}
+	s := start(t, sandbox.Options{Region: "eu-west-1", RunCode: true, Upstream: sandbox.None})
+	id, err := s.CloudControl.Put("eu-west-1", "AWS::Lambda::Function", map[string]any{
+		"FunctionName": "f", "Runtime": "nodejs22.x", "Handler": "index.handler",
+		"Code": map[string]any{"ZipFile": "exports.handler = async () => process.env.AWS_REGION;"},
+	})
+	if err != nil || id != "f" {
+		t.Fatal(id, err)
+	}
+	out, err := lambda.NewFromConfig(once(s)).Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String("f")})
+	if err != nil || string(out.Payload) != `"eu-west-1"` {
+		t.Errorf("got %+v, %v", out, err)
+	}
+}

@@ -34,7 +34,18 @@ func startMoto(ctx context.Context) (*upstream, error) {
 		stop()
 		return nil, fmt.Errorf("wait for moto_server at %s: %w", at, err)
 	}
-	return &upstream{proxyTo(at), at, stop}, nil
+	u := &upstream{proxyTo(at), at, stop}
+	// Functions that its own services call (by a topic, a queue) would be run in
+	// containers; now they do nothing.
+	out, err := u.ask(ctx, http.MethodPost, "/moto-api/config", "", "us-east-1", []byte(`{"lambda":{"use_docker":false},"batch":{"use_docker":false}}`))
+	if err == nil && out.status >= 300 {
+		err = fmt.Errorf("%d %s", out.status, out.body.String())
+	}
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("configure moto_server: %w", err)
+	}
+	return u, nil
 }
 
 // answers waits until a GET is answered with 200.

@@ -8,8 +8,12 @@ import (
 )
 
 // Annotate puts what went wrong in a run on its page: what failed first, then
-// what was left and what was warned about.
+// what was left and what was warned about. On a terminal it does nothing: the
+// report says it all.
 func (s *Surface) Annotate(run *result.Run) {
+	if !s.step {
+		return
+	}
 	fail := func(title, message, remedy string) {
 		if message != "" {
 			s.Error(Annotation{Title: report.Clean(title), Message: report.Clean(withRemedy(message, remedy))})

@@ -2,6 +2,7 @@ package report
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -9,25 +10,34 @@ import (
 // hidden stands for what is not shown.
 const hidden = "(hidden)"
 
-// credentials are the shapes of text that is a secret wherever it stands. The
-// groups keep and after may stay.
-var credentials = []*regexp.Regexp{
-	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
-	regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`),
-	regexp.MustCompile(`\bgh[pousr]_[0-9A-Za-z]{20,}`),
-	regexp.MustCompile(`\bgithub_pat_[0-9A-Za-z_]{20,}`),
-	regexp.MustCompile(`\bglpat-[0-9A-Za-z_-]{20,}`),
-	regexp.MustCompile(`\bnpm_[0-9A-Za-z]{30,}`),
-	regexp.MustCompile(`\bxox[abeoprs]-[0-9A-Za-z-]{10,}`),
-	regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}`),
-	regexp.MustCompile(`\b[rs]k_(?:live|test)_[0-9A-Za-z]{10,}`),
-	regexp.MustCompile(`\bsk-[0-9A-Za-z_-]{20,}`),
-	regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]*`),
-	regexp.MustCompile(`(?i)(?P<keep>\bbearer\s+)[0-9a-z._~+/=-]{16,}`),
-	regexp.MustCompile(`(?P<keep>[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@]*:)[^/\s@]+(?P<after>@)`),
+// A credential is the shape of text that is a secret wherever it stands.
+type credential struct {
+	// signs are what the shape cannot do without, in lower case: looking for
+	// them first is what makes the search cheap.
+	signs []string
+	// The groups keep and after may stay.
+	shape *regexp.Regexp
+}
+
+var assigned = []string{"password", "passwd", "pwd", "passphrase", "secret", "token", "key"}
+
+var credentials = []credential{
+	{[]string{"private key"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)},
+	{[]string{"akia", "asia"}, regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`)},
+	{[]string{"gh"}, regexp.MustCompile(`\bgh[pousr]_[0-9A-Za-z]{20,}`)},
+	{[]string{"github_pat_"}, regexp.MustCompile(`\bgithub_pat_[0-9A-Za-z_]{20,}`)},
+	{[]string{"glpat-"}, regexp.MustCompile(`\bglpat-[0-9A-Za-z_-]{20,}`)},
+	{[]string{"npm_"}, regexp.MustCompile(`\bnpm_[0-9A-Za-z]{30,}`)},
+	{[]string{"xox"}, regexp.MustCompile(`\bxox[abeoprs]-[0-9A-Za-z-]{10,}`)},
+	{[]string{"aiza"}, regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}`)},
+	{[]string{"k_live_", "k_test_"}, regexp.MustCompile(`\b[rs]k_(?:live|test)_[0-9A-Za-z]{10,}`)},
+	{[]string{"sk-"}, regexp.MustCompile(`\bsk-[0-9A-Za-z_-]{20,}`)},
+	{[]string{"eyj"}, regexp.MustCompile(`\beyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]*`)},
+	{[]string{"bearer"}, regexp.MustCompile(`(?i)(?P<keep>\bbearer\s+)[0-9a-z._~+/=-]{16,}`)},
+	{[]string{"://"}, regexp.MustCompile(`(?P<keep>[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@]*:)[^/\s@]+(?P<after>@)`)},
 	// An assignment. The colon of an ARN (…:secret:name) is none.
-	regexp.MustCompile(`(?i)(?P<keep>\b[a-z0-9_.-]*(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key)["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*')`),
-	regexp.MustCompile(`(?i)(?P<keep>\b[a-z0-9_.-]*(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key)["']?\s*(?:=\s*|:\s+))[^\s"',;&)}\]{(\[]{4,}`),
+	{assigned, regexp.MustCompile(`(?i)(?P<keep>\b[a-z0-9_.-]*(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key)["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*')`)},
+	{assigned, regexp.MustCompile(`(?i)(?P<keep>\b[a-z0-9_.-]*(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key)["']?\s*(?:=\s*|:\s+))[^\s"',;&)}\]{(\[]{4,}`)},
 }
 
 // secretKey is 40 characters that could be an AWS secret access key.
@@ -49,8 +59,14 @@ func Clean(text string) string {
 		}
 		return r
 	}, text)
-	for _, shape := range credentials {
-		text = shape.ReplaceAllString(text, "${keep}"+hidden+"${after}")
+	lower := strings.ToLower(text)
+	for _, c := range credentials {
+		if slices.ContainsFunc(c.signs, func(sign string) bool { return strings.Contains(lower, sign) }) {
+			text = c.shape.ReplaceAllString(text, "${keep}"+hidden+"${after}")
+		}
+	}
+	if len(text) < 40 {
+		return text
 	}
 	return secretKey.ReplaceAllStringFunc(text, func(s string) string {
 		m := secretKey.FindStringSubmatch(s)

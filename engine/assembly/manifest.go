@@ -18,13 +18,23 @@ import (
 const ManifestFile = "manifest.json"
 
 type manifest struct {
-	Version   string        `json:"version"`
-	Artifacts *value.Object `json:"artifacts"` // their order counts
+	Version   string  `json:"version"`
+	Artifacts ordered `json:"artifacts"`
 	Missing   []struct {
 		Key      string        `json:"key"`
 		Provider string        `json:"provider"`
 		Props    *value.Object `json:"props"`
 	} `json:"missing"`
+}
+
+// ordered are the artifacts, whose order counts.
+type ordered struct{ *value.Object }
+
+func (o *ordered) UnmarshalJSON(b []byte) (err error) {
+	if o.Object, err = value.ParseObject(b); err != nil {
+		return fmt.Errorf("artifacts: %w", err)
+	}
+	return nil
 }
 
 type artifact struct {

@@ -98,7 +98,7 @@ func (r *reader) assembly(dir string, parent *folder) *folder {
 	trees := 0
 	for _, id := range f.order {
 		e := entry{}
-		if err := member(m.Artifacts, id, &e.artifact); err != nil {
+		if err := member(m.Artifacts.Object, id, &e.artifact); err != nil {
 			r.fault(file, fmt.Errorf("artifact %s: %w", id, err))
 			continue
 		}

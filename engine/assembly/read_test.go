@@ -61,7 +61,7 @@ func TestReadRefuses(t *testing.T) {
 		{"not an assembly", map[string]string{"x": ""}, []string{"manifest.json: there is no such file; this is not a cloud assembly: give the folder that cdk synth writes"}},
 		{"truncated manifest", map[string]string{"manifest.json": `{"version": "36.0.0", "artifacts": {`}, []string{"manifest.json: not JSON: line 1: the JSON text ends too early"}},
 		{"manifest of something else", map[string]string{"manifest.json": `{"name": "app"}`}, []string{"manifest.json: there is no version"}},
-		{"manifest of another shape", map[string]string{"manifest.json": `{"version": "36.0.0", "artifacts": []}`}, []string{"manifest.json: want a JSON object, got a list"}},
+		{"manifest of another shape", map[string]string{"manifest.json": `{"version": "36.0.0", "artifacts": []}`}, []string{"manifest.json: artifacts: want a JSON object, got a list"}},
 		{"newer version (T-14)", map[string]string{"manifest.json": `{"version": "56.0.0"}`}, []string{"version 56.0.0 of the cloud assembly, and only versions up to 55 are known; update the action"}},
 		{"version that is none", map[string]string{"manifest.json": `{"version": "new"}`}, []string{`version "new" is not of the form 1.2.3`}},
 		{"missing template (T-53)", map[string]string{"manifest.json": manifest(stack("A", ""))}, []string{"A.json: template of stack A: there is no such file"}},

@@ -157,6 +157,11 @@ func (s *Set) replacers() (masks, inserts *strings.Replacer, noEcho []string) {
 				insert = append(insert, spelling, o.expression)
 			}
 		}
+		for line := range strings.Lines(text) { // a log shows a key line by line
+			if line = strings.TrimSpace(line); len(line) >= 2*shortest && line != text {
+				mask = append(mask, line, Masked)
+			}
+		}
 	}
 	s.masks, s.inserts = strings.NewReplacer(mask...), strings.NewReplacer(insert...)
 	return s.masks, s.inserts, s.noEcho

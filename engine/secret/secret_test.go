@@ -123,6 +123,16 @@ func TestMask(t *testing.T) { // S-155, S-163
 	}
 }
 
+func TestMaskLineByLine(t *testing.T) {
+	s := &secret.Set{}
+	s.Add("-----BEGIN KEY-----\nAAAABBBBCCCC\n}\n", expression)
+	for text, want := range map[string]string{"key: AAAABBBBCCCC.": "key: ***.", "}": "}"} {
+		if got := s.Mask(text); got != want {
+			t.Errorf("%q: want %q, got %q", text, want, got)
+		}
+	}
+}
+
 func TestLongerSecretsWin(t *testing.T) {
 	s := &secret.Set{}
 	s.Add("pass", "{{resolve:ssm-secure:/a}}")

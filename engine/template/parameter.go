@@ -49,6 +49,12 @@ func (s *Scope) bind(ctx context.Context, params map[string]string, b binding, f
 				s.secrets.AddNoEcho(text)
 			}
 		}
+		if slices.ContainsFunc(texts, token.MatchString) {
+			// A parent stack hands secrets down as expressions. What they stand
+			// for is not known before they are resolved, so nothing is checked.
+			bound.value, _ = typed("", texts, isList)
+			continue
+		}
 		if err := p.check(texts, bound.noEcho); err != nil {
 			faults.addError(at, err)
 			continue

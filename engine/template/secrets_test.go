@@ -192,3 +192,20 @@ func TestOutputs(t *testing.T) {
 		t.Errorf("got %s, %q, %v, %v", value.JSON(v), export, unresolved, err)
 	}
 }
+
+func TestParameterThatIsAnExpression(t *testing.T) { // S-165, T-704
+	w := &world{dynamic: map[string]string{"secretsmanager:db:SecretString:password::": "s3cr3t!"}}
+	tmpl := parse(t, `{"Parameters": {"Pw": {"Type": "String", "NoEcho": true, "AllowedPattern": "[a-z0-9!]+"}},
+		"Resources": {"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::Sub": "x${Pw}"}}}}}`)
+	s, err := tmpl.Bind(t.Context(), env, map[string]string{"Pw": token}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.ResolvedProperties(t.Context(), "R")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if clear, stored := value.JSON(r.Clear), value.JSON(r.Stored); clear != `{"V":"xs3cr3t!"}` || stored != `{"V":"x`+token+`"}` {
+		t.Errorf("got %s and %s", clear, stored)
+	}
+}

@@ -244,7 +244,7 @@ func bucketExists(ctx context.Context, client *s3.Client, bucket string) (bool, 
 		return true, nil
 	}
 	switch st := status(err); {
-	case st == http.StatusMovedPermanently, st == http.StatusForbidden:
+	case st == http.StatusMovedPermanently, st == http.StatusForbidden, bucketRegion(err) != "":
 		return true, nil
 	case st == http.StatusNotFound:
 		return false, nil

@@ -197,6 +197,21 @@ func TestResolve(t *testing.T) {
 			Choice{current, FromDefault, ""}, "",
 		},
 		{
+			"the default name, in a region that refuses another's signature (S-12)", Wanted{},
+			func(c *cloud) {
+				c.AddBucket(current, "eu-central-1", "")
+				c.on("HeadBucket", "", 0, 0, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					if !strings.HasSuffix(r.URL.Path, "eu-west-1") {
+						w.Header().Set("x-amz-bucket-region", "eu-central-1")
+						w.WriteHeader(http.StatusBadRequest)
+						return
+					}
+					next.ServeHTTP(w, r)
+				})
+			},
+			Choice{current, FromDefault, ""}, "",
+		},
+		{
 			"the default name, denied (S-12)", Wanted{},
 			func(c *cloud) { c.AddBucket(current, "us-east-1", "999999999999") },
 			Choice{current, FromDefault, ""}, "",

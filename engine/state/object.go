@@ -109,7 +109,8 @@ func (s *Store) put(ctx context.Context, key string, body []byte, contentType st
 }
 
 // write is put for a body that tells whose it is: refused, it looks whether
-// the object is its own, written by a request whose answer was lost.
+// the object is its own, written by a request whose answer was lost. While
+// that cannot be told it is no conflict.
 func (s *Store) write(ctx context.Context, key string, body []byte, contentType string, c condition) (ETag, error) {
 	etag, err := s.put(ctx, key, body, contentType, c)
 	if !isConflict(err) {
@@ -117,10 +118,12 @@ func (s *Store) write(ctx context.Context, key string, body []byte, contentType 
 	}
 	found, etag, readErr := s.get(ctx, key)
 	switch {
-	case readErr == nil && bytes.Equal(found, body):
+	case errors.Is(readErr, errAbsent):
+		return "", err
+	case readErr != nil:
+		return "", readErr
+	case bytes.Equal(found, body):
 		return etag, nil
-	case readErr != nil && !errors.Is(readErr, errAbsent):
-		return "", errors.Join(err, readErr)
 	}
 	return "", err
 }
@@ -216,7 +219,8 @@ func (s *Store) failed(doing, key, permission string, e ETag, err error) error {
 	switch st := status(err); {
 	case code == "NoSuchBucket", st == http.StatusNotFound && key == "":
 		return &NoBucketError{Bucket: s.bucket}
-	case code == "PermanentRedirect", code == "AuthorizationHeaderMalformed", st == http.StatusMovedPermanently:
+	case code == "PermanentRedirect", code == "AuthorizationHeaderMalformed", st == http.StatusMovedPermanently,
+		st == http.StatusBadRequest && bucketRegion(err) != "" && bucketRegion(err) != s.region: // HEAD has no code
 		return &RegionError{Bucket: s.bucket, Region: bucketRegion(err), Err: err}
 	case code == "NotImplemented", st == http.StatusNotImplemented:
 		return &RequestError{s.bucket, key, doing, errors.Join(errUnsupported, err)}

@@ -210,22 +210,19 @@ func (r *Record) orphans(w writer) {
 }
 
 // object is the row as it is written. New rows get their members in the order
-// of other writers.
+// of other writers; what a row that was read lacks is not made up.
 func (r *Resource) object() *value.Object {
 	w := over(r.read)
-	w.o.Set("physicalId", r.PhysicalID)
-	w.o.Set("resourceType", r.ResourceType)
-	if r.Properties != nil {
+	w.put("physicalId", r.PhysicalID, r.PhysicalID != "" || r.read == nil || w.o.Has("physicalId"))
+	w.put("resourceType", r.ResourceType, r.ResourceType != "" || r.read == nil)
+	switch {
+	case r.Properties != nil:
 		w.o.Set("properties", r.Properties)
-	} else {
+	case r.read == nil:
 		w.o.Set("properties", &value.Object{})
 	}
 	w.object("attributes", r.Attributes)
-	if r.Dependencies == nil || len(r.Dependencies) > 0 || !w.o.Has("dependencies") {
-		w.texts("dependencies", r.Dependencies)
-	} else {
-		w.o.Set("dependencies", []any{})
-	}
+	w.put("dependencies", texts(r.Dependencies), len(r.Dependencies) > 0 || r.Dependencies != nil && w.o.Has("dependencies"))
 	w.text("deletionPolicy", r.DeletionPolicy)
 	w.text("updateReplacePolicy", r.UpdateReplacePolicy)
 	w.text("provisionedBy", r.ProvisionedBy)

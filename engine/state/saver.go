@@ -152,8 +152,11 @@ func (s *Saver) write(r *Record, etag ETag) (ETag, error) {
 	written, err := s.stack.saveRecord(s.ctx, body, etag)
 	if isConflict(err) && len(s.unanswered) > 0 {
 		found, e, readErr := s.stack.store.get(s.ctx, s.stack.key(recordName))
-		if readErr == nil && slices.Contains(s.unanswered, sha256.Sum256(found)) {
+		switch {
+		case readErr == nil && slices.Contains(s.unanswered, sha256.Sum256(found)):
 			written, err = s.stack.saveRecord(s.ctx, body, e)
+		case readErr != nil && !errors.Is(readErr, errAbsent):
+			err = readErr // not known to be a conflict
 		}
 	}
 	switch {

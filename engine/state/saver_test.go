@@ -211,6 +211,19 @@ func TestSaveFailsWarnsAndGoesOn(t *testing.T) {
 	})
 }
 
+func TestSaveThatCannotLookIsNoConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // (S-436)
+		c, k := bubbleShop(t)
+		c.on("PutObject", recordName, 0, 1, lose)
+		c.on("GetObject", recordName, 0, 4, drop) // whose the record is cannot be read for a while
+		s := NewSaver(t.Context(), k, Absent, SaverOptions{})
+		s.Save(rows(1))
+		if err := s.Flush(t.Context()); err != nil || c.savedRows(t) != 1 {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 func TestSaveMeetsAnEarlierOneOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // (S-436)
 		c, k := bubbleShop(t)

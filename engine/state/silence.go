@@ -46,9 +46,9 @@ func (k *Stack) ReleaseDead(ctx context.Context, owner string, dead bool) (relea
 			if errors.Is(err, errAbsent) {
 				return false, nil
 			}
-			if dead || !isConflict(err) {
+			if !isConflict(err) {
 				return err == nil, err
-			} // else renewed this moment: alive
+			} // else renewed this moment
 		}
 		if err := pause(ctx, silencePoll); err != nil {
 			return false, errors.Join(err, stillHeld(last))

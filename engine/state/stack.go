@@ -92,6 +92,9 @@ func (k *Stack) Read(ctx context.Context) (*Record, ETag, error) {
 	if errors.Is(err, errAbsent) {
 		return k.readLegacy(ctx)
 	}
+	if err == nil && etag == Absent {
+		err = fmt.Errorf("the answer for %s names no version", key)
+	}
 	if err != nil {
 		return nil, Absent, k.reading(err)
 	}

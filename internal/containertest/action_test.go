@@ -274,7 +274,7 @@ func (a *awsAccount) wantRecorded(t *testing.T, stack string, types ...string) {
 func build(t *testing.T, tag string, args ...string) {
 	t.Helper()
 	if err := runner.Build(t.Context(), root, tag, args...); err != nil {
-		t.Fatalf("%v\nwhere no image can be pulled, .ci/base-images makes those that the Dockerfile builds on", err)
+		t.Fatalf("%v\nif it is an image that could not be pulled: .ci/base-images makes those that the Dockerfile builds on", err)
 	}
 }
 

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/org/cdkd-action/engine/value"
 )
 
 type decision struct {
@@ -53,4 +56,132 @@ func (e *evaluation) condition(name string) (bool, error) {
 func (s *Scope) Condition(name string) (yes, ok bool) {
 	d, ok := s.conditions[name]
 	return d.value, ok
+}
+
+// branch chooses the branch of an Fn::If, unevaluated.
+func (e *evaluation) branch(arg any, at *place) (any, *place, error) {
+	list, err := args(arg, 3, 3)
+	if err != nil {
+		return nil, at, at.wrap(err)
+	}
+	name, ok := list[0].(string)
+	if !ok {
+		return nil, at, at.errorf("want the name of a condition, got %s", value.Kind(list[0]))
+	}
+	yes, err := e.condition(name)
+	if err != nil {
+		return nil, at, at.wrap(err)
+	}
+	if yes {
+		return list[1], at.item(1), nil
+	}
+	return list[2], at.item(2), nil
+}
+
+// logic evaluates the functions that conditions are made of.
+func (e *evaluation) logic(name string, arg any, at *place) (any, error) {
+	if name == "Fn::Equals" {
+		list, err := args(arg, 2, 2)
+		if err != nil {
+			return nil, err
+		}
+		var side [2]any
+		for i := range side {
+			if side[i], err = e.value(list[i], at.item(i)); err != nil {
+				return nil, err
+			}
+			if side[i] == (noValue{}) {
+				return nil, at.item(i).errorf("AWS::NoValue cannot be compared")
+			}
+			if hides(side[i]) {
+				return nil, at.item(i).errorf("a secret cannot be compared: %w", ErrUnknown)
+			}
+		}
+		return equal(side[0], side[1]), nil
+	}
+	least, most := 2, 10
+	if name == "Fn::Not" {
+		least, most = 1, 1
+	}
+	list, err := args(arg, least, most)
+	if err != nil {
+		return nil, err
+	}
+	all, some := true, false
+	for i, operand := range list {
+		yes, err := e.boolean(operand, at.item(i))
+		if err != nil {
+			return nil, err
+		}
+		all, some = all && yes, some || yes
+	}
+	switch name {
+	case "Fn::And":
+		return all, nil
+	case "Fn::Or":
+		return some, nil
+	}
+	return !some, nil
+}
+
+// boolean evaluates an operand: a condition by name, or a function.
+func (e *evaluation) boolean(v any, at *place) (bool, error) {
+	if o, ok := v.(*value.Object); ok {
+		if member, name, ok := o.Sole(); ok && member == "Condition" {
+			condition, ok := name.(string)
+			if !ok {
+				return false, at.errorf("want the name of a condition, got %s", value.Kind(name))
+			}
+			yes, err := e.condition(condition)
+			return yes, at.wrap(err)
+		}
+	}
+	v, err := e.value(v, at)
+	if err != nil {
+		return false, err
+	}
+	switch v := v.(type) {
+	case bool:
+		return v, nil
+	case string:
+		if yes, err := strconv.ParseBool(strings.ToLower(v)); err == nil && len(v) > 1 {
+			return yes, nil
+		}
+	}
+	return false, at.errorf("want a condition, got %s", kind(v))
+}
+
+// equal compares scalars as text, and the scalars in lists and objects too.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !equal(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case *value.Object:
+		b, ok := b.(*value.Object)
+		if !ok || a.Len() != b.Len() {
+			return false
+		}
+		for name, member := range a.All() {
+			other, ok := b.Get(name)
+			if !ok || !equal(member, other) {
+				return false
+			}
+		}
+		return true
+	}
+	s, _, errA := plain(a)
+	t, _, errB := plain(b)
+	if errA != nil || errB != nil {
+		return a == nil && b == nil
+	}
+	return s == t
 }

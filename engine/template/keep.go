@@ -1,0 +1,100 @@
+package template
+
+import (
+	"slices"
+	"strings"
+)
+
+// keep filters resources and outputs by their conditions.
+func (s *Scope) keep(e *evaluation, faults *Faults) {
+	s.resources = map[string]*Resource{}
+	for _, r := range s.t.Resources {
+		if r.Type == MetadataType || r.Condition != "" && !s.conditions[r.Condition].value {
+			continue
+		}
+		if r.deletionPolicy != nil || r.updateReplacePolicy != nil {
+			r = s.withPolicies(e, r, faults)
+		}
+		s.resources[r.LogicalID] = r
+		s.kept = append(s.kept, r)
+	}
+	for _, o := range s.t.Outputs {
+		if o.Condition == "" || s.conditions[o.Condition].value {
+			s.outputs = append(s.outputs, o)
+		}
+	}
+}
+
+func (s *Scope) withPolicies(e *evaluation, r *Resource, faults *Faults) *Resource {
+	c := *r
+	for _, p := range []struct {
+		name    string
+		written any
+		text    *string
+		allowed []string
+	}{
+		{"DeletionPolicy", r.deletionPolicy, &c.DeletionPolicy, []string{"Delete", "Retain", "RetainExceptOnCreate", "Snapshot"}},
+		{"UpdateReplacePolicy", r.updateReplacePolicy, &c.UpdateReplacePolicy, []string{"Delete", "Retain", "Snapshot"}},
+	} {
+		if p.written == nil {
+			continue
+		}
+		at := resourcePlace(r.LogicalID).at(p.name)
+		v, err := e.value(p.written, at)
+		if err != nil {
+			faults.addError(at.String(), err)
+			continue
+		}
+		if v == (noValue{}) {
+			continue
+		}
+		*p.text, _, err = plain(v)
+		if err != nil || !slices.Contains(p.allowed, *p.text) {
+			faults.add(at.String(), "want one of %s, got %s", strings.Join(p.allowed, ", "), kind(v))
+		}
+	}
+	return &c
+}
+
+func resourcePlace(id string) *place { return (&place{name: "Resources"}).at(id) }
+
+// checkNames finds, before anything runs, references that cannot be answered.
+func (s *Scope) checkNames() []Fault {
+	faults := &Faults{}
+	taken := func(condition string) (yes, no bool) {
+		d := s.conditions[condition]
+		return d.value, !d.value
+	}
+	check := func(self string, v any, at *place) {
+		names(v, at, taken, func(n name) {
+			declared := s.t.resources[n.id]
+			switch {
+			case declared == nil && n.byGetAtt:
+				faults.add(n.at.String(), "there is no resource %q", n.id)
+			case declared == nil:
+				if _, err := s.pseudo(n.id); err != nil && s.parameters[n.id] == nil {
+					faults.add(n.at.String(), "there is no resource, parameter or pseudo parameter %q", n.id)
+				}
+			case n.id == self:
+				faults.add(n.at.String(), "the resource refers to itself")
+			case s.resources[n.id] != nil:
+			case declared.Type == MetadataType:
+				faults.add(n.at.String(), "%s is CDK's usage marker, which is never made", n.id)
+			default:
+				faults.add(n.at.String(), "refers to %s, which its condition %s leaves out", n.id, declared.Condition)
+			}
+		})
+	}
+	for _, r := range s.kept {
+		at := resourcePlace(r.LogicalID)
+		check(r.LogicalID, r.Properties, at.at("Properties"))
+		check(r.LogicalID, r.CreationPolicy, at.at("CreationPolicy"))
+		check(r.LogicalID, r.UpdatePolicy, at.at("UpdatePolicy"))
+	}
+	for _, o := range s.outputs {
+		at := (&place{name: "Outputs"}).at(o.Name)
+		check("", o.Value, at.at("Value"))
+		check("", o.ExportName, at.at("Export").at("Name"))
+	}
+	return faults.List
+}

@@ -38,7 +38,7 @@ type RouterOptions struct {
 }
 
 // NewRouter returns a router over the types described, Cloud Control, and the
-// engine's own types (nested stacks, wait handles) by name.
+// engine's own types (nested stacks) by name.
 func NewRouter(o RouterOptions, cloud, custom Provider, own map[string]Provider, types []Resource) *Router {
 	r := &Router{RouterOptions: o, cloud: cloud, custom: custom, own: own, types: map[string]*Driver{}}
 	for _, t := range types {
@@ -154,6 +154,8 @@ func (r *Router) engineOwn(typeName string) (Decision, bool) {
 	case typeName == "AWS::CDK::Metadata":
 	case strings.HasPrefix(typeName, "Custom::"), typeName == "AWS::CloudFormation::CustomResource":
 		d.Provider = r.custom
+	case typeName == "AWS::CloudFormation::WaitConditionHandle":
+		d.Provider = waitHandle{}
 	case r.own[typeName] != nil:
 		d.Provider = r.own[typeName]
 	default:

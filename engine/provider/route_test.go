@@ -41,6 +41,8 @@ func nameOf(d Decision) string {
 		return "sdk"
 	case *returning:
 		return "returning"
+	case waitHandle:
+		return "handle"
 	}
 	return "?"
 }
@@ -73,6 +75,7 @@ func TestRoutes(t *testing.T) {
 		{rule: "custom resources, whatever is recorded (T-1040)", want: Want{Type: "Custom::X", Exists: true, Recorded: state.ByCloudControl}, props: `{}`, to: "custom", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "the other name of custom resources", want: Want{Type: "AWS::CloudFormation::CustomResource"}, props: `{}`, to: "custom", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "nested stacks", want: Want{Type: "AWS::CloudFormation::Stack"}, props: `{}`, to: "nested", route: plan.Route{ProvisionedBy: state.BySDK}},
+		{rule: "wait handles", want: Want{Type: "AWS::CloudFormation::WaitConditionHandle"}, props: `{}`, to: "handle", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "metadata needs no provider", want: Want{Type: "AWS::CDK::Metadata"}, props: `{}`, to: "none", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "wrong on Cloud Control: comes back, pinned or not (T-1045)", want: Want{Type: schedule, Exists: true, Recorded: state.ByCloudControl}, props: `{"Name":"s"}`,
 			options: RouterOptions{PinCloudControl: true}, to: "returning", route: plan.Route{ProvisionedBy: state.BySDK, Returning: true}, log: "returns to the SDK"},
@@ -105,7 +108,7 @@ func TestRoutes(t *testing.T) {
 			if log := strings.Join(append(d.Notices, d.Warnings...), "\n"); !strings.Contains(log, c.log) || (log == "") != (c.log == "") {
 				t.Errorf("log: want %q, got %q", c.log, log)
 			}
-			if direct := c.to == "custom" || c.to == "nested" || c.to == "none"; d.Direct != direct {
+			if direct := c.to == "custom" || c.to == "nested" || c.to == "handle" || c.to == "none"; d.Direct != direct {
 				t.Errorf("never wrapped by retries: want %t, got %t (T-921)", direct, d.Direct)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
@@ -19,8 +20,8 @@ func TestOnceClientSendsOnce(t *testing.T) { // (T-805, T-925)
 	}))
 	defer server.Close()
 	s := &Session{Config: aws.Config{Region: "eu-west-1", BaseEndpoint: &server.URL,
-		Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", ""),
-		Retryer:     func() aws.Retryer { return aws.NopRetryer{} }}}
+		Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", "")}}
+	s.Config.Retryer = func() aws.Retryer { return retry.NewStandard() } // three times in all
 	once := OnceClient(s, sqs.NewFromConfig)
 	if once != OnceClient(s, sqs.NewFromConfig) || once == Client(s, sqs.NewFromConfig) {
 		t.Error("each kind of client is made once, and is not the other")

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudcontrol"
@@ -249,6 +250,7 @@ var protections = map[string]map[string]any{
 	"AWS::VerifiedPermissions::PolicyStore": {"DeletionProtection": map[string]any{"Mode": "DISABLED"}},
 	"AWS::EKS::Cluster":                     {"DeletionProtection": false},
 	"AWS::RDS::GlobalCluster":               {"DeletionProtection": false},
+	"AWS::EC2::Instance":                    {"DisableApiTermination": false},
 	"AWS::DocDB::GlobalCluster":             {"DeletionProtection": false},
 }
 
@@ -268,8 +270,17 @@ func (p *Provider) Unprotect(ctx context.Context, r *provider.Request) error {
 	}
 	brief := *r
 	brief.Token = ""
-	_, err := p.patch(withAllowance(ctx, protectionAllowance), &brief, ops)
-	return err
+	ctx = withAllowance(ctx, protectionAllowance)
+	for attempt := 1; ; attempt++ {
+		_, err := p.patch(ctx, &brief, ops)
+		// An instance may refuse it for a moment, while it changes state.
+		if err == nil || r.Type != "AWS::EC2::Instance" || attempt == 5 {
+			return err
+		}
+		if err := provider.Sleep(ctx, r.Draining, time.Duration(attempt)*3*time.Second); err != nil {
+			return err
+		}
+	}
 }
 
 func notice(r *provider.Request, text string) {

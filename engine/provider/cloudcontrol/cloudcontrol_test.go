@@ -533,19 +533,37 @@ func TestErrorsTellWhoRefused(t *testing.T) { // (T-1011)
 }
 
 func TestProtectionIsSwitchedOff(t *testing.T) { // (T-1009)
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t, 0)
-		id, err := w.Put(region, "AWS::DSQL::Cluster", map[string]any{"DeletionProtectionEnabled": true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := w.request(t, "AWS::DSQL::Cluster", `{}`, "")
-		r.PhysicalID = id
-		if err := New(Options{}).Unprotect(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-		if on := w.Resource(region, "AWS::DSQL::Cluster", id)["DeletionProtectionEnabled"]; fmt.Sprint(on) != "false" {
-			t.Errorf("protection is still %v", on)
-		}
-	})
+	for _, c := range []struct {
+		typ, property string
+		failures      int
+		ok            bool
+		took          time.Duration
+	}{
+		{"AWS::DSQL::Cluster", "DeletionProtectionEnabled", 0, true, 0},
+		{"AWS::DSQL::Cluster", "DeletionProtectionEnabled", 1, false, 0},
+		{"AWS::EC2::Instance", "DisableApiTermination", 2, true, 9 * time.Second},
+		{"AWS::EC2::Instance", "DisableApiTermination", 9, false, 30 * time.Second},
+	} {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t, 0)
+			id, err := w.Put(region, c.typ, map[string]any{c.property: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.failures > 0 {
+				w.Fail(emulator.Failure{Operation: "UPDATE", Code: "InvalidRequest", Message: "not now", Times: c.failures})
+			}
+			r := w.request(t, c.typ, `{}`, "")
+			r.PhysicalID = id
+			if err := New(Options{}).Unprotect(t.Context(), r); (err == nil) != c.ok {
+				t.Errorf("%s: want ok %t, got %v", c.typ, c.ok, err)
+			}
+			if on := w.Resource(region, c.typ, id)[c.property]; (fmt.Sprint(on) == "false") != c.ok {
+				t.Errorf("%s: %s is %v", c.typ, c.property, on)
+			}
+			if took := time.Since(w.start).Round(time.Second); took != c.took {
+				t.Errorf("%s: want it to take %s, took %s", c.typ, c.took, took)
+			}
+		})
+	}
 }

@@ -110,7 +110,12 @@ func (e *SynthError) Remedy() string { return e.Next }
 func (e *Engine) fault(s *result.Stack, err error) {
 	s.Outcome, s.Reason = Classify(err)
 	s.Message = e.config.Secrets.Mask(err.Error())
-	s.Remedy = Remedy(err)
+	if failed, ok := errors.AsType[*ResourcesError](err); ok && len(s.Failures) > 0 {
+		s.Message = failed.Summary() // each is listed by itself
+	}
+	if len(s.Failures) == 0 {
+		s.Remedy = Remedy(err)
+	}
 	if held, ok := errors.AsType[*state.HeldError](err); ok {
 		s.Lock = &result.Lock{
 			Owner: held.Owner, Operation: held.Operation, Stack: held.Stack, Region: held.Region,

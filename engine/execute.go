@@ -99,6 +99,14 @@ func (e *ResourcesError) Error() string {
 
 func (e *ResourcesError) Unwrap() error { return e.First }
 
+// Summary is the error without what AWS said.
+func (e *ResourcesError) Summary() string {
+	if e.Failed == 1 {
+		return "a resource failed"
+	}
+	return fmt.Sprintf("%d resources failed", e.Failed)
+}
+
 // errLetGo is the failure of an operation that was not waited for because the
 // run is ending.
 var errLetGo = errors.New("not waited for: the run is ending")

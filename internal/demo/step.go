@@ -73,6 +73,9 @@ func (s *show) start(ctx context.Context, command, app string, env ...string) (*
 			return nil, err
 		}
 	}
+	if command == "destroy" {
+		env = append(env, "INPUT_YES=true")
+	}
 	name := "push"
 	if command == "diff" {
 		name = "pull_request"
@@ -84,7 +87,7 @@ func (s *show) start(ctx context.Context, command, app string, env ...string) (*
 		"GITHUB_REPOSITORY="+repository, "GITHUB_SERVER_URL=https://github.com", "GITHUB_API_URL="+s.github.url(),
 		"GITHUB_RUN_ID=1000", "GITHUB_RUN_ATTEMPT=1",
 		"GITHUB_OUTPUT="+r.outputs, "GITHUB_STEP_SUMMARY="+filepath.Join(files, "summary"), "GITHUB_STATE="+filepath.Join(files, "state"),
-		"INPUT_COMMAND="+command, "INPUT_APP="+s.app(app), "INPUT_ALL=true", "INPUT_YES=true",
+		"INPUT_COMMAND="+command, "INPUT_APP="+s.app(app), "INPUT_ALL=true",
 		"INPUT_STATE-BUCKET="+bucket, "INPUT_GITHUB-TOKEN=ghs_demo",
 	), env...)
 	pipe, err := r.cmd.StdoutPipe()
@@ -94,7 +97,7 @@ func (s *show) start(ctx context.Context, command, app string, env ...string) (*
 	r.cmd.Stderr = r.cmd.Stdout
 	shown := ""
 	for _, e := range env {
-		if name, v, _ := strings.Cut(strings.TrimPrefix(e, "INPUT_"), "="); v != "" {
+		if name, v, _ := strings.Cut(strings.TrimPrefix(e, "INPUT_"), "="); v != "" && name != "YES" {
 			shown += ", " + strings.ToLower(name) + ": " + v
 		}
 	}
@@ -109,12 +112,19 @@ func (s *show) start(ctx context.Context, command, app string, env ...string) (*
 		lines := bufio.NewScanner(pipe)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
-			if line := lines.Text(); !strings.HasPrefix(line, "::stop-commands::") && !(strings.HasPrefix(line, "::") && strings.HasSuffix(line, "::")) {
+			if line := lines.Text(); !forRunner(line) {
 				fmt.Fprintln(s.out, "    "+line)
 			}
 		}
 	})
 	return r, nil
+}
+
+// forRunner tells whether a line is a command that a runner acts upon and does
+// not show.
+func forRunner(line string) bool {
+	return strings.HasPrefix(line, "::stop-commands::") || strings.HasPrefix(line, "::add-mask::") ||
+		strings.HasPrefix(line, "::") && strings.HasSuffix(line, "::")
 }
 
 // wait waits for the step to end.

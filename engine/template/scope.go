@@ -140,6 +140,17 @@ func (s *Scope) Resolve(ctx context.Context, v any) (any, error) {
 	return r.Clear, err
 }
 
+// ResolveRecorded resolves the dynamic references in a value from a record, and
+// nothing else: what looks like a function there is the user's own object.
+func (s *Scope) ResolveRecorded(ctx context.Context, v any) (Resolved, error) {
+	e := &evaluation{context: ctx, s: s}
+	v, err := e.expressions(v, "recorded value")
+	if err != nil {
+		return Resolved{}, err
+	}
+	return resolve(v), nil
+}
+
 func (s *Scope) evaluate(ctx context.Context, v any, at *place) (Resolved, error) {
 	e := &evaluation{context: ctx, s: s}
 	v, err := e.value(v, at)

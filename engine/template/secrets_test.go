@@ -209,3 +209,19 @@ func TestParameterThatIsAnExpression(t *testing.T) { // S-165, T-704
 		t.Errorf("got %s and %s", clear, stored)
 	}
 }
+
+func TestResolveRecorded(t *testing.T) { // S-158
+	w := &world{dynamic: map[string]string{"secretsmanager:db:SecretString:password::": "s3cr3t!"}}
+	s := bind(t, `{}`, w)
+	recorded := json(t, `{"a": ["x`+token+`"], "own": {"Ref": "Nope"}, "n": 1.50}`)
+	r, err := s.ResolveRecorded(t.Context(), recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := value.JSON(r.Clear), `{"a":["xs3cr3t!"],"own":{"Ref":"Nope"},"n":1.50}`; got != want {
+		t.Errorf("want %s, got %s", want, got)
+	}
+	if !value.Equal(r.Stored, recorded) {
+		t.Errorf("the stored form differs from what was recorded: %s", value.JSON(r.Stored))
+	}
+}

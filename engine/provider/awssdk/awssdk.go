@@ -30,6 +30,11 @@ func Resources() []provider.Resource {
 		lambdaResources(),
 		s3Resources(),
 		dynamodbResources(),
+		logsResources(),
+		ssmResources(),
+		eventsResources(),
+		stepFunctionsResources(),
+		cloudwatchResources(),
 	)
 }
 

@@ -1,0 +1,96 @@
+package awssdk
+
+import (
+	"context"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func ssmClient(s *provider.Session) *ssm.Client { return provider.Client(s, ssm.NewFromConfig) }
+
+func ssmResources() []provider.Resource { return []provider.Resource{parameter()} }
+
+var (
+	createParameterInput = provider.Bind[ssm.PutParameterInput]()
+	// Tags cannot ride on an overwrite.
+	updateParameterInput = provider.Bind[ssm.PutParameterInput](
+		provider.Skip("Tags"),
+		provider.Clear{"AllowedPattern": "", "Description": "", "Policies": "[{}]"},
+		provider.Finish(func(r *provider.Request, in *ssm.PutParameterInput) error {
+			in.Overwrite = aws.Bool(true)
+			return nil
+		}))
+)
+
+// A parameter is known by its name.
+func parameter() provider.Resource {
+	return provider.Resource{
+		Type:    "AWS::SSM::Parameter",
+		Name:    "Name",
+		Inputs:  []provider.Input{createParameterInput},
+		Updates: []provider.Input{updateParameterInput},
+		Tags: provider.Tags{
+			Property: "Tags", AtCreate: true,
+			Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
+				in := &ssm.AddTagsToResourceInput{ResourceId: &r.PhysicalID, ResourceType: types.ResourceTypeForTaggingParameter}
+				for k, v := range tags {
+					in.Tags = append(in.Tags, types.Tag{Key: aws.String(k), Value: aws.String(v)})
+				}
+				_, err := ssmClient(r.Session).AddTagsToResource(ctx, in)
+				return err
+			},
+			Remove: func(ctx context.Context, r *provider.Request, keys []string) error {
+				_, err := ssmClient(r.Session).RemoveTagsFromResource(ctx, &ssm.RemoveTagsFromResourceInput{
+					ResourceId: &r.PhysicalID, ResourceType: types.ResourceTypeForTaggingParameter, TagKeys: keys,
+				})
+				return err
+			},
+		},
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			if _, err := provider.Invoke(ctx, r, ssmClient, (*ssm.Client).PutParameter, createParameterInput); err != nil {
+				return provider.Created{}, err
+			}
+			return provider.Created{PhysicalID: text(r.Properties, "Name")}, nil
+		},
+		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
+			_, err := provider.Invoke(ctx, r, ssmClient, (*ssm.Client).PutParameter, updateParameterInput)
+			return provider.Updated{}, err
+		},
+		Delete: func(ctx context.Context, r *provider.Request) error {
+			_, err := ssmClient(r.Session).DeleteParameter(ctx, &ssm.DeleteParameterInput{Name: &r.PhysicalID})
+			return err
+		},
+		Gone: []string{"ParameterNotFound"},
+		Known: func(r *provider.Request) *value.Object {
+			if r.PhysicalID == "" {
+				return value.NewObject("Arn", arn(r, "ssm", "parameter/"+strings.TrimPrefix(r.Name, "/")))
+			}
+			return value.NewObject(
+				"Type", text(r.Properties, "Type"),
+				"Value", text(r.Properties, "Value"),
+				"Arn", arn(r, "ssm", "parameter/"+strings.TrimPrefix(r.PhysicalID, "/")))
+		},
+		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+			name := text(r.Properties, "Name")
+			out, err := ssmClient(r.Session).ListTagsForResource(ctx, &ssm.ListTagsForResourceInput{
+				ResourceId: &name, ResourceType: types.ResourceTypeForTaggingParameter,
+			})
+			if provider.HasCode(err, "InvalidResourceId") {
+				return nil, nil
+			} else if err != nil {
+				return nil, err
+			}
+			h := &provider.Holder{PhysicalID: name, Tags: map[string]string{}}
+			for _, t := range out.TagList {
+				h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+			}
+			return h, nil
+		}),
+	}
+}

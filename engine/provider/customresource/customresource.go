@@ -36,6 +36,9 @@ type Options struct {
 	// AuthzRetries is how often a handler that was denied something is invoked
 	// again; see AuthzRetries. The zero value is never.
 	AuthzRetries int
+	// Recycle makes a denied function start anew before it is invoked again,
+	// which changes its description for a while.
+	Recycle bool
 }
 
 // A Sent is a request that may have reached its handler.
@@ -161,6 +164,9 @@ func (p *Provider) ask(ctx context.Context, r *provider.Request, e event) (*answ
 		notice(r, fmt.Sprintf("%s (%s): its handler was denied something (%s); invoking it again in %s", r.LogicalID, r.Type, failed.Denied, wait))
 		if err := pause(ctx, r, wait, err); err != nil {
 			return nil, err
+		}
+		if token := e.properties.String("ServiceToken"); p.Recycle && !isTopic(token) {
+			defer recycle(ctx, r, token)() // back when the last attempt is over
 		}
 		if e.requestType == "Create" && failed.PhysicalID != "" {
 			// What a failed create made goes first, or the next one meets it.

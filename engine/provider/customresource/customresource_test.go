@@ -51,6 +51,9 @@ type world struct {
 	// handle is the function: what it returns, and its log.
 	handle func(e *value.Object) reply
 	mu     sync.Mutex
+	// description is the function's, described what it was set to.
+	description string
+	described   []string
 }
 
 type reply struct {
@@ -132,6 +135,11 @@ func (w *world) Do(r *http.Request) (*http.Response, error) {
 	answer := httptest.NewRecorder()
 	switch service, _, _ := strings.Cut(r.URL.Host, "."); {
 	case service == "lambda" && strings.HasSuffix(r.URL.Path, "/configuration"):
+		if r.Method == "PUT" {
+			body, _ := io.ReadAll(r.Body)
+			w.description = object(w.t, string(body)).String("Description")
+			w.described = append(w.described, w.description)
+		}
 		w.configuration(answer)
 	case service == "lambda":
 		body, _ := io.ReadAll(r.Body)
@@ -186,7 +194,7 @@ func (w *world) configuration(answer *httptest.ResponseRecorder) {
 		return
 	}
 	s, update, _ := strings.Cut(state, "/")
-	fmt.Fprintf(answer, `{"State":%q,"StateReason":"why","LastUpdateStatus":%q,"Environment":{"Variables":{"KEY":"s3cret"}}}`, s, update)
+	fmt.Fprintf(answer, `{"State":%q,"StateReason":"why","LastUpdateStatus":%q,"Description":%q,"Environment":{"Variables":{"KEY":"s3cret"}}}`, s, update, w.description)
 }
 
 func refuse(answer *httptest.ResponseRecorder, status int, code, message string) {
@@ -404,6 +412,24 @@ func TestDeniedHandlersAreInvokedAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestRecyclingPutsTheDescriptionBack(t *testing.T) { // (T-642)
+	bubble(t, func(w *world) {
+		w.description = "my function"
+		w.handle = func(*value.Object) reply {
+			return reply{payload: `{"Status":"FAILED","Reason":"cannot be assumed"}`}
+		}
+		p := w.provider(2)
+		p.Recycle = true
+		if _, err := p.Create(w.t.Context(), w.request(`{"ServiceToken":"`+token+`"}`)); err == nil {
+			w.t.Error("want the handler's failure")
+		}
+		want := []string{"my function ", "my function", "my function ", "my function"}
+		if diff := cmp.Diff(want, w.described); diff != "" {
+			w.t.Errorf("descriptions (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestDelete(t *testing.T) { // (T-633)

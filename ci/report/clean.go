@@ -70,22 +70,41 @@ func Clean(text string) string {
 	}
 	return secretKey.ReplaceAllStringFunc(text, func(s string) string {
 		m := secretKey.FindStringSubmatch(s)
-		if !mixed(m[2]) {
+		if !random(m[2]) {
 			return s
 		}
 		return m[1] + hidden + m[3]
 	})
 }
 
-// mixed tells a random key from a path, a word or a hexadecimal digest.
-func mixed(s string) bool {
-	var upper, lower, digit bool
-	for _, r := range s {
-		upper = upper || r >= 'A' && r <= 'Z'
-		lower = lower || r >= 'a' && r <= 'z'
-		digit = digit || r >= '0' && r <= '9'
+// random tells a random key from a path, a word, a digest or a logical id: of
+// random characters, two in three neighbours are of different kinds.
+func random(s string) bool {
+	if logicalID.MatchString(s) {
+		return false
 	}
-	return upper && lower && digit
+	changes := 0
+	for i := 1; i < len(s); i++ {
+		if kind(s[i]) != kind(s[i-1]) {
+			changes++
+		}
+	}
+	return changes >= 16
+}
+
+// logicalID is the form that the CDK gives to logical ids: words and a hash.
+var logicalID = regexp.MustCompile(`^[0-9A-Za-z]*[0-9A-F]{8}$`)
+
+func kind(c byte) int {
+	switch {
+	case c >= 'A' && c <= 'Z':
+		return 0
+	case c >= 'a' && c <= 'z':
+		return 1
+	case c >= '0' && c <= '9':
+		return 2
+	}
+	return 3
 }
 
 // oneLine is Clean for what must stay on one line.

@@ -90,7 +90,11 @@ func shows(v any) bool {
 	case nil, bool:
 		return true
 	case string:
-		return v == "" || v == "***" || dynamicReference.MatchString(v)
+		switch strings.ToLower(v) {
+		case "", "***", "true", "false":
+			return true
+		}
+		return strings.HasPrefix(v, "arn:") || dynamicReference.MatchString(v)
 	case *value.Object:
 		if v.Len() == 0 {
 			return true
@@ -105,11 +109,32 @@ func shows(v any) bool {
 			return isText
 		case "Fn::GetAtt", "Fn::ImportValue":
 			return true
+		case "Fn::Join":
+			return shows(joined(arg))
 		}
 	case []any:
 		return len(v) == 0
 	}
 	return false
+}
+
+// joined returns the text of a Fn::Join whose separator is empty, with "X" for
+// what is not literal. Other arguments come back as they are.
+func joined(arg any) any {
+	l, _ := arg.([]any)
+	if len(l) != 2 || l[0] != "" {
+		return arg
+	}
+	parts, _ := l[1].([]any)
+	text := ""
+	for _, p := range parts {
+		if s, ok := p.(string); ok {
+			text += s
+		} else {
+			text += "X"
+		}
+	}
+	return text
 }
 
 var dynamicReference = regexp.MustCompile(`^\{\{resolve:[a-z-]+:[^{}]*\}\}$`)
@@ -141,6 +166,9 @@ func sensitive(resourceType string, path []string) bool {
 			return !slices.Contains(blocks, lower) && !slices.Contains(labels, lower)
 		}
 	}
+	if len(path) > 1 && path[len(path)-2] == "TokenValidityUnits" {
+		return false
+	}
 	return secretName(last)
 }
 
@@ -168,19 +196,19 @@ var secretWords = []string{
 
 // notSecret are names that end like one of a secret and hold a reference or
 // settings.
-var notSecret = []string{"generatesecretstring", "masterusersecret", "nexttoken", "clientrequesttoken", "clienttoken", "managemasteruserpassword", "usepasswordtoken"}
+var notSecret = []string{"generatesecretstring", "masterusersecret", "nexttoken", "clientrequesttoken", "clienttoken", "managemasteruserpassword", "usepasswordtoken", "accesscontrolallowcredentials"}
 
 func secretName(name string) bool {
 	w := words(name)
-	if slices.Contains(notSecret, strings.Join(w, "")) {
-		return false
-	}
+	secret := false
 	for i := range w {
-		if slices.Contains(secretWords, strings.Join(w[i:], "")) {
-			return true
+		end := strings.Join(w[i:], "")
+		if slices.Contains(notSecret, end) || w[i] == "public" {
+			return false
 		}
+		secret = secret || slices.Contains(secretWords, end)
 	}
-	return false
+	return secret
 }
 
 // words splits a name at capitals, and at what is neither letter nor digit,

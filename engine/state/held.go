@@ -21,7 +21,7 @@ type HeldError struct {
 	Operation string
 	ExpiresAt time.Time // zero: unknown
 	Seen      time.Time // when that was read
-	Attempts  int       // all of them
+	Attempts  int       // all of them; 0 when it was only looked at
 
 	// Refused says why an expired lock was left alone; "" when it was not.
 	Refused string
@@ -49,9 +49,11 @@ func (e *HeldError) Error() string {
 	if e.Refused != "" {
 		b.WriteString(", but " + e.Refused)
 	}
-	if e.Attempts == 1 {
+	switch e.Attempts {
+	case 0:
+	case 1:
 		b.WriteString(" (1 attempt)")
-	} else {
+	default:
 		fmt.Fprintf(&b, " (%d attempts)", e.Attempts)
 	}
 	return b.String()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -321,6 +322,55 @@ func TestLockAdoptsItsOwnWrite(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A store that names no versions: nothing is renewed, and nothing is deleted
+// that does not say whose it is.
+func TestLockWithoutVersions(t *testing.T) { // (S-91, S-105, S-432)
+	synctest.Test(t, func(t *testing.T) {
+		c, k := bubbleShop(t)
+		nameless := func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			rec := httptest.NewRecorder()
+			next.ServeHTTP(rec, r)
+			rec.Header().Del("ETag")
+			maps.Copy(w.Header(), rec.Header())
+			w.WriteHeader(rec.Code)
+			w.Write(rec.Body.Bytes())
+		}
+		c.on("PutObject", lockName, 0, 0, nameless)
+		c.on("GetObject", lockName, 0, 0, nameless)
+		c.holdBy("dead", at(0))
+		opt := lockOptions(new(notes))
+		opt.FailFast = true
+		_, err := k.Lock(t.Context(), opt)
+		if held := as[*HeldError](t, err); held.Refused == "" || !c.has(lockKey) {
+			t.Errorf("got %+v, lock there: %v", held, c.has(lockKey))
+		}
+		c.removeLock(t, k)
+		l, err := k.Lock(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.requests()
+		time.Sleep(time.Hour)
+		c.wantRequests(t)
+		if err := l.Release(t.Context()); err != nil || c.has(lockKey) {
+			t.Errorf("got %v, lock there: %v", err, c.has(lockKey))
+		}
+	})
+}
+
+func TestHeldForACommandThatTakesNoLock(t *testing.T) { // (S-411)
+	c, k := shop(t)
+	c.holdBy("other", at(time.Hour))
+	r, err := k.Peek(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "the lock of stack Shop in eu-west-1 is held by other for destroy; it expires in 60 minutes"
+	if text := k.Held(*r).Error(); text != want {
+		t.Errorf("got %q, want %q", text, want)
 	}
 }
 

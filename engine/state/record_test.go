@@ -287,3 +287,80 @@ func BenchmarkRecord(b *testing.B) {
 		}
 	})
 }
+
+func TestReferencesAreNotedOnce(t *testing.T) { // (S-76, S-150)
+	r, err := ParseRecord("k", testdata(t, "records/v11.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddImport(Import{"Net", "eu-west-1", "vpc"})
+	r.AddOutputRead(OutputRead{"Net", "us-east-1", "Cidr"})
+	if b, _ := r.Marshal(); !bytes.Contains(b, []byte("futureImport")) {
+		t.Error("a list that did not change was written anew")
+	}
+	for range 2 {
+		r.AddImport(Import{"Net", "eu-west-1", "subnet"})
+		r.AddOutputRead(OutputRead{"Net", "us-east-1", "Zone"})
+	}
+	b, err := r.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseRecord("k", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []any{again.Imports, again.OutputReads}
+	want := []any{
+		[]Import{{"Net", "eu-west-1", "vpc"}, {"Net", "eu-west-1", "subnet"}},
+		[]OutputRead{{"Net", "us-east-1", "Cidr"}, {"Net", "us-east-1", "Zone"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRowsInOrder(t *testing.T) {
+	r := NewRecord("Shop", "eu-west-1")
+	for _, id := range []string{"C", "A", "B"} {
+		r.Set(id, &Resource{ResourceType: id})
+	}
+	r.Set("A", &Resource{ResourceType: "changed"})
+	r.Remove("C")
+	r.Remove("never there")
+	if diff := cmp.Diff([]string{"A", "B"}, r.LogicalIDs()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// A row put into the map past Set is written all the same.
+	r.Resources["Z"] = &Resource{ResourceType: "direct"}
+	b, err := r.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseRecord("k", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"A", "B", "Z"}, again.LogicalIDs()); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+	var none *Record
+	if none.LogicalIDs() != nil || none.Row("A") != nil || none.Exports() != nil || none.Clone() != nil {
+		t.Error("no record is not an empty one")
+	}
+}
+
+func TestMembersReadAsFalseStay(t *testing.T) { // (S-2)
+	const row = `{"physicalId":"p","resourceType":"T","properties":{},"observedBaselineRefused":false}`
+	r, err := ParseRecord("k", []byte(`{"resources":{"A":`+row+`}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := value.JSON(r.Row("A").object()); got != row {
+		t.Errorf("got %s, want %s", got, row)
+	}
+	r.Row("A").BaselineRefused = true
+	if got := r.Row("A").object().Value("observedBaselineRefused"); got != true {
+		t.Errorf("got %v", got)
+	}
+}

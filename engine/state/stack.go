@@ -23,9 +23,6 @@ func (s *Store) Stack(name, region string) *Stack {
 	return &Stack{store: s, Name: name, Region: region}
 }
 
-// Store is the bucket that the stack is recorded in.
-func (k *Stack) Store() *Store { return k.store }
-
 // The names of a stack's objects, below its folder.
 const (
 	recordName   = "state.json"
@@ -48,9 +45,6 @@ func (k *Stack) legacyKey(name string) string {
 
 // RecordKey is the record's key, for messages.
 func (k *Stack) RecordKey() string { return k.key(recordName) }
-
-// JournalKey is the journal's key, for messages.
-func (k *Stack) JournalKey() string { return k.key(journalName) }
 
 // A Presence tells which of a stack's objects there are.
 type Presence struct {

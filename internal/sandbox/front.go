@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -40,6 +41,8 @@ func (s *Sandbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // the client is gone
 	}
+	// What was asked happens, also when the client does not wait for it.
+	r = r.WithContext(context.WithoutCancel(r.Context()))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	c := identify(r, body)
 	s.edit(func() {

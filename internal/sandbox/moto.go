@@ -82,7 +82,6 @@ func (s *Sandbox) mirror(c *call) error {
 		}
 		s.mu.Lock()
 		done := s.mirrored[bucket]
-		s.mirrored[bucket] = true
 		s.mu.Unlock()
 		if done {
 			continue
@@ -90,6 +89,9 @@ func (s *Sandbox) mirror(c *call) error {
 		if err := s.mirrorPut(c.http.Context(), "/"+bucket, nil); err != nil {
 			return err
 		}
+		s.mu.Lock()
+		s.mirrored[bucket] = true
+		s.mu.Unlock()
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -17,7 +18,7 @@ type Request struct {
 	Action  string // as in the API reference; "GET /path" where it is not known
 	Region  string
 	// Resource is what the call is about, where that is known: bucket/key for
-	// S3, the function for Lambda.
+	// S3, the type for Cloud Control, else a name or an ARN.
 	Resource string
 
 	Start, End time.Time // End is zero until the answer was given
@@ -82,7 +83,34 @@ func identify(r *http.Request, body []byte) *call {
 	default:
 		c.Action, c.Resource = restAction(c.Service, r)
 	}
+	if c.Resource == "" {
+		c.Resource = c.named()
+	}
 	return c
+}
+
+// naming are the members that say what a call is about, the most telling first.
+var naming = []string{
+	"TypeName", "QueueName", "QueueUrl", "TopicArn", "TableName", "FunctionName", "RoleName", "InstanceProfileName",
+	"PolicyName", "PolicyArn", "AlarmName", "StackName", "SecretId", "logGroupName", "stateMachineArn", "Rule",
+	"ResourceArn", "ResourceARN", "resourceArn", "RequestToken", "Name", "name",
+}
+
+// named finds the name in a call that has it in its body.
+func (c *call) named() string {
+	var members map[string]any
+	if c.form == nil && (len(c.body) == 0 || json.Unmarshal(c.body, &members) != nil) {
+		return ""
+	}
+	for _, member := range naming {
+		if text, ok := members[member].(string); ok {
+			return text
+		}
+		if text := c.form.Get(member); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // mentions reports whether a text occurs in what was asked.

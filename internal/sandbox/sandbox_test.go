@@ -205,6 +205,34 @@ func TestHoldAndRelease(t *testing.T) {
 	}
 }
 
+// What a client asked before it died takes effect all the same, in the
+// sandbox and in an upstream.
+func TestEffectAfterTheClientIsGone(t *testing.T) {
+	s := start(t, sandbox.Options{})
+	s.AddFault(sandbox.Fault{Service: "sqs", Action: "CreateQueue", Hold: true})
+	queues := sqs.NewFromConfig(once(s))
+	ctx, die := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := queues.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String("late")})
+		gone <- err
+	}()
+	if _, err := s.Await(t.Context(), 1, func(r sandbox.Request) bool { return r.State == sandbox.Held }); err != nil {
+		t.Fatal(err)
+	}
+	die()
+	if err := <-gone; err == nil {
+		t.Fatal("the client got an answer to a call that is held")
+	}
+	s.Release("")
+	if _, err := s.Await(t.Context(), 1, func(r sandbox.Request) bool { return r.Resource == "late" && r.State == sandbox.Done }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := queues.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: aws.String("late")}); err != nil {
+		t.Errorf("the queue was not made: %v", err)
+	}
+}
+
 func TestLogAndLatency(t *testing.T) {
 	s := start(t, sandbox.Options{Upstream: sandbox.None})
 	s.S3.AddBucket("b-1", "eu-west-1", "")

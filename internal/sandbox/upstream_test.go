@@ -44,6 +44,9 @@ func TestUpstreams(t *testing.T) {
 		if err != nil || !strings.HasSuffix(attributes.Attributes["QueueArn"], ":123456789012:orders") {
 			t.Errorf("queue %s: %v, %v", *made.QueueUrl, attributes, err)
 		}
+		if strings.HasSuffix(t.Name(), "moto") && !strings.HasPrefix(*made.QueueUrl, s.URL) {
+			t.Errorf("the queue's URL %s does not lead back to %s", *made.QueueUrl, s.URL)
+		}
 		_, err = q.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: aws.String("none")})
 		if c := code(err); !strings.Contains(c, "NonExistentQueue") && !strings.Contains(c, "QueueDoesNotExist") {
 			t.Errorf("a queue that is not there: %v", err)

@@ -106,7 +106,7 @@ func (b *bucket) delete(key, id string, at time.Time) (marker *version) {
 	return marker
 }
 
-// mayWrite checks the conditions of a put or delete against the current version.
+// mayWrite checks the conditions of a put against the current version.
 func (b *bucket) mayWrite(key, ifMatch, ifNoneMatch string) error {
 	v := b.current(key)
 	if ifNoneMatch != "" {
@@ -118,14 +118,23 @@ func (b *bucket) mayWrite(key, ifMatch, ifNoneMatch string) error {
 		}
 	}
 	if ifMatch != "" {
-		if v == nil && b.latest(key) == nil {
+		if v == nil {
 			return noSuchKey.with("Key", key)
 		}
-		if v == nil || !matches(ifMatch, v.etag) {
+		if !matches(ifMatch, v.etag) {
 			return preconditionFailed.with("Condition", "If-Match")
 		}
 	}
 	return nil
+}
+
+// mayDelete checks a delete's condition. A delete marker is there, but never
+// matches.
+func (b *bucket) mayDelete(key, ifMatch string) error {
+	if v := b.latest(key); ifMatch != "" && v != nil && v.marker {
+		return preconditionFailed.with("Condition", "If-Match")
+	}
+	return b.mayWrite(key, ifMatch, "")
 }
 
 // matches reports whether a list of entity tags holds one.

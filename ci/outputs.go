@@ -68,8 +68,8 @@ func End(run *result.Run, in *Inputs) Ending {
 	return e
 }
 
-// SetRun writes the outputs of a run that ended. The error joins those of all
-// outputs that could not be written.
+// SetRun writes the outputs of a run that ended, those of its stacks too. The
+// error joins those of all outputs that could not be written.
 func (s *Surface) SetRun(run *result.Run, end Ending) error {
 	c := run.Counts()
 	unaddressed := []result.Unaddressed{}
@@ -114,6 +114,14 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 		{"outputs", value.JSON(outputs)},
 	} {
 		errs = append(errs, s.SetOutput(o[0], o[1]))
+	}
+	var ids []StackID
+	for _, st := range run.Stacks {
+		ids = append(ids, StackID{st.Name, st.Region})
+	}
+	names := NewOutputNames(ids)
+	for _, st := range run.Stacks {
+		errs = append(errs, s.SetStack(names, st))
 	}
 	return errors.Join(errs...)
 }

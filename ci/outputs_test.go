@@ -57,9 +57,10 @@ func TestOutputsOfARun(t *testing.T) {
 		"outcome": "locked", "exit-code": "1", "changed": "true",
 		"created": "2", "updated": "1", "deleted": "1", "skipped": "1", "failed": "0", "unchanged": "3",
 		"failure-reason": "lock", "run-id": "r1",
-		"lock":        `{"owner":"o","operation":"deploy","stack":"Net","region":"eu-west-1","expiresAt":5}`,
-		"unaddressed": `[{"stack":"Data","logicalId":"B","type":"AWS::S3::Bucket","physicalId":"b","reason":"not empty","remedy":"empty it"}]`,
-		"outputs":     `{"Shop (eu-west-1)":{"Url":"https://x/?a=1&b=2","Ids":["a","b"]},"Shop (us-east-1)":{"Url":"u"}}`,
+		"lock":              `{"owner":"o","operation":"deploy","stack":"Net","region":"eu-west-1","expiresAt":5}`,
+		"unaddressed":       `[{"stack":"Data","logicalId":"B","type":"AWS::S3::Bucket","physicalId":"b","reason":"not empty","remedy":"empty it"}]`,
+		"Shop_3add1adc.Url": "https://x/?a=1&b=2", "Shop_3add1adc.Ids": `["a","b"]`, "Shop_027ae47d.Url": "u",
+		"outputs": `{"Shop (eu-west-1)":{"Url":"https://x/?a=1&b=2","Ids":["a","b"]},"Shop (us-east-1)":{"Url":"u"}}`,
 	}
 	got := readEntries(t, s.file(t, "GITHUB_OUTPUT"))
 	if diff := cmp.Diff(want, got); diff != "" {

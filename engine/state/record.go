@@ -139,20 +139,6 @@ func (r *Record) Exports() []string {
 	return slices.DeleteFunc(slices.Clone(r.ExportNames), func(n string) bool { return !r.Outputs.Has(n) })
 }
 
-// AddImport notes a strong reference, once.
-func (r *Record) AddImport(i Import) {
-	if !slices.Contains(r.Imports, i) {
-		r.Imports = append(r.Imports, i)
-	}
-}
-
-// AddOutputRead notes a weak reference, once.
-func (r *Record) AddOutputRead(o OutputRead) {
-	if !slices.Contains(r.OutputReads, o) {
-		r.OutputReads = append(r.OutputReads, o)
-	}
-}
-
 // Clone returns a copy that can be changed without changing r. JSON values are
 // shared: they are never changed in place.
 func (r *Record) Clone() *Record {

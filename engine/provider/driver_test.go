@@ -296,8 +296,13 @@ func TestWaiting(t *testing.T) {
 					r.Draining = draining
 					time.AfterFunc(c.drain, func() { close(draining) })
 				}
+				var lines []string
+				r.Notice = func(line string) { lines = append(lines, line) }
 				start := time.Now()
 				_, err := Drive(s.box(), nil).Create(t.Context(), r)
+				if want := max(int(c.took/time.Minute)-1, 0); len(lines) != want {
+					t.Errorf("want %d lines, one a minute, got %q", want, lines)
+				}
 				got := ""
 				if err != nil {
 					got = strings.TrimPrefix(err.Error(), "created as box-1, but: ")

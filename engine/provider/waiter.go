@@ -61,6 +61,7 @@ func (w *Waiter) Wait(ctx context.Context, r *Request) error {
 	limit := or(w.Timeout, 10*time.Minute)
 	growth := or(w.Growth, 1.5)
 	start := time.Now()
+	beat := Heartbeat{What: r.LogicalID + ": waiting for " + w.What}
 	for {
 		state, detail, err := w.Read(ctx, r)
 		switch {
@@ -80,6 +81,7 @@ func (w *Waiter) Wait(ctx context.Context, r *Request) error {
 			}
 			return err
 		}
+		beat.Tell(r, state)
 		if err := Sleep(ctx, r.Draining, min(delay, left)); err != nil {
 			return err
 		}
@@ -108,4 +110,23 @@ func or[T comparable](v, otherwise T) T {
 		return otherwise
 	}
 	return v
+}
+
+// A Heartbeat tells once a minute that something is still waited for. The zero
+// value starts counting when it is first asked.
+type Heartbeat struct {
+	What        string
+	start, last time.Time
+}
+
+// Tell gives the request's Notice a line when a minute has passed.
+func (h *Heartbeat) Tell(r *Request, state string) {
+	now := time.Now()
+	if h.start.IsZero() {
+		h.start, h.last = now, now
+	}
+	if now.Sub(h.last) >= time.Minute {
+		h.last = now
+		r.notice(fmt.Sprintf("%s for %s (%s)", h.What, now.Sub(h.start).Round(time.Second), state))
+	}
 }

@@ -17,11 +17,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudcontrol"
@@ -137,7 +134,7 @@ func (p *Provider) Update(ctx context.Context, r *provider.Request) (provider.Up
 			event, err = &types.ProgressEvent{}, nil
 		}
 	}
-	if refused(err, types.HandlerErrorCodeNotUpdatable) || provider.HasCode(err, "NotUpdatableException") {
+	if refused(err, types.HandlerErrorCodeNotUpdatable) || provider.HasCode(err, "NotUpdatableException", "UnsupportedActionException") {
 		return out, &provider.UnsupportedUpdateError{Type: r.Type, LogicalID: r.LogicalID, Properties: diff.properties(), Err: err}
 	}
 	if err != nil {
@@ -156,7 +153,11 @@ func (p *Provider) patch(ctx context.Context, r *provider.Request, ops []any) (*
 		ClientToken:   optional(token),
 	})
 	if err != nil {
-		return nil, unsupported(r, fmt.Errorf("update %s (%s): %w", r.LogicalID, r.Type, err))
+		err = fmt.Errorf("update %s (%s): %w", r.LogicalID, r.Type, err)
+		if provider.HasCode(err, "TypeNotFoundException") {
+			err = unsupported(r, err)
+		}
+		return nil, err
 	}
 	event, err := p.follow(ctx, r, out.ProgressEvent, token)
 	if _, ok := errors.AsType[*FailedError](err); ok {
@@ -239,48 +240,6 @@ func (a *attempts) failed(base string) {
 		a.count = map[string]int{}
 	}
 	a.count[base]++
-}
-
-// protections are the properties that protect a type from deletion, with the
-// value that stops it.
-var protections = map[string]map[string]any{
-	"AWS::DSQL::Cluster":                    {"DeletionProtectionEnabled": false},
-	"AWS::NeptuneGraph::Graph":              {"DeletionProtection": false},
-	"AWS::SMSVOICE::ProtectConfiguration":   {"DeletionProtectionEnabled": false},
-	"AWS::VerifiedPermissions::PolicyStore": {"DeletionProtection": map[string]any{"Mode": "DISABLED"}},
-	"AWS::EKS::Cluster":                     {"DeletionProtection": false},
-	"AWS::RDS::GlobalCluster":               {"DeletionProtection": false},
-	"AWS::EC2::Instance":                    {"DisableApiTermination": false},
-	"AWS::DocDB::GlobalCluster":             {"DeletionProtection": false},
-}
-
-// Unprotect switches deletion protection off. Types without any are left alone.
-func (p *Provider) Unprotect(ctx context.Context, r *provider.Request) error {
-	off := protections[r.Type]
-	var ops []any
-	for _, name := range slices.Sorted(maps.Keys(off)) {
-		v, err := value.From(off[name])
-		if err != nil {
-			return err
-		}
-		ops = append(ops, operation("add", "/"+name, v))
-	}
-	if ops == nil {
-		return nil
-	}
-	brief := *r
-	brief.Token = ""
-	ctx = withAllowance(ctx, protectionAllowance)
-	for attempt := 1; ; attempt++ {
-		_, err := p.patch(ctx, &brief, ops)
-		// An instance may refuse it for a moment, while it changes state.
-		if err == nil || r.Type != "AWS::EC2::Instance" || attempt == 5 {
-			return err
-		}
-		if err := provider.Sleep(ctx, r.Draining, time.Duration(attempt)*3*time.Second); err != nil {
-			return err
-		}
-	}
 }
 
 func notice(r *provider.Request, text string) {

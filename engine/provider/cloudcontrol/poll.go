@@ -96,6 +96,7 @@ func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.P
 		out.allowed = d
 	}
 	warned := false
+	beat := provider.Heartbeat{What: fmt.Sprintf("%s (%s): following its %s", r.LogicalID, r.Type, verb(event))}
 	for n := 0; ; {
 		switch event.OperationStatus {
 		case types.OperationStatusSuccess:
@@ -119,6 +120,7 @@ func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.P
 			}
 		}
 		n++
+		beat.Tell(r, string(event.OperationStatus))
 		if out.failures > 0 {
 			wait = outageWaits.Delay(out.failures - 1)
 		}

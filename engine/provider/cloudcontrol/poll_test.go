@@ -1,0 +1,115 @@
+package cloudcontrol
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/cloudcontrol/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/retry"
+)
+
+func TestStatusIsReadOnSchedule(t *testing.T) { // (T-1020)
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, 45*time.Second)
+		if _, err := New(Options{}).Create(t.Context(), w.request(t, workgroup, `{"Name":"w"}`, "")); err != nil {
+			t.Fatal(err)
+		}
+		want := []float64{0, 0.25, 0.5, 1, 2.5, 4.75, 8.125, 13.188, 20.783, 30.783, 40.783, 50.783}
+		if diff := cmp.Diff(want, w.times("GetResourceRequestStatus")); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestOutageWhilePolling(t *testing.T) {
+	for _, c := range []struct {
+		rule  string
+		until int // status reads that fail, from the second on
+		how   int
+		ok    bool
+		reads []float64
+	}{
+		{"no network for a while: the same request is followed on (T-1023)", 5, -1, true, []float64{0, 0.25, 2.25, 6.25, 14.25, 24.25}},
+		{"server errors count too (T-1024)", 3, 500, true, []float64{0, 0.25, 2.25, 6.25}},
+		{"throttling too (T-1024)", 3, 429, true, []float64{0, 0.25, 2.25, 6.25}},
+		{"two minutes are the limit (T-1023)", 1000, -1, false, []float64{0, 0.25, 2.25, 6.25, 14.25, 24.25, 34.25, 44.25, 54.25, 64.25, 74.25, 84.25, 94.25, 104.25, 114.25, 124.25}},
+		{"a refusal is no outage (T-1024)", 1000, 400, false, []float64{0, 0.25}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newWorld(t, time.Second)
+				w.fail = func(action string, nth int) int {
+					if action == "GetResourceRequestStatus" && nth > 0 && nth < c.until {
+						return c.how
+					}
+					return 0
+				}
+				_, err := New(Options{}).Create(t.Context(), w.request(t, workgroup, `{"Name":"w"}`, ""))
+				if (err == nil) != c.ok {
+					t.Errorf("want success %t, got %v", c.ok, err)
+				}
+				if err != nil && (retry.Classifier{}).Of(err) != retry.Final {
+					t.Errorf("an operation that may still be working must not be sent again: %v", err)
+				}
+				if diff := cmp.Diff(c.reads, w.times("GetResourceRequestStatus")); diff != "" {
+					t.Errorf("reads (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestDrainingLetsTheWaitGo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, time.Hour)
+		draining := make(chan struct{})
+		time.AfterFunc(3*time.Second, func() { close(draining) })
+		r := w.request(t, workgroup, `{"Name":"w"}`, "")
+		r.Draining, r.Token = draining, "token-1"
+		_, err := New(Options{}).Create(t.Context(), r)
+		var open *OpenError
+		if !errors.As(err, &open) || !errors.Is(err, provider.ErrDraining) {
+			t.Fatalf("want an OpenError that is ErrDraining, got %v", err)
+		}
+		if time.Since(w.start) != 3*time.Second {
+			t.Errorf("want the wait to end at 3s, it ended at %s", time.Since(w.start))
+		}
+		if open.RequestToken == "" || open.ClientToken != "token-1" || open.Operation != types.OperationCreate || open.Identifier != "w" {
+			t.Errorf("what a later run needs is missing: %+v", open)
+		}
+		// A later run follows the same request.
+		w.SetDelay(0)
+		r.Draining = nil
+		id, err := New(Options{}).Settle(t.Context(), r, open.RequestToken, open.Operation, 2*time.Hour)
+		if err != nil || id != "w" {
+			t.Errorf("settle: want w, got %q, %v", id, err)
+		}
+	})
+}
+
+func TestDeadlineCancels(t *testing.T) { // (T-1022, T-1025)
+	for typeName, limit := range map[string]time.Duration{workgroup: 15 * time.Minute, "AWS::EKS::Cluster": 30 * time.Minute} {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t, 100*time.Hour)
+			props := `{"Name":"w"}`
+			if typeName != workgroup {
+				props = `{"Name":"w","RoleArn":"arn:r","ResourcesVpcConfig":{"SubnetIds":["s"]}}`
+			}
+			_, err := New(Options{}).Create(t.Context(), w.request(t, typeName, props, ""))
+			var late *TimeoutError
+			if !errors.As(err, &late) || time.Since(w.start) != limit {
+				t.Errorf("%s: want a TimeoutError after %s, got %v after %s", typeName, limit, err, time.Since(w.start))
+			}
+			if len(w.times("CancelResourceRequest")) != 1 {
+				t.Errorf("%s: the request was not cancelled", typeName)
+			}
+			if (retry.Classifier{}).Of(err) != retry.Final {
+				t.Errorf("%s: what ran out of time must not be sent again", typeName)
+			}
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package customresource
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func TestAnswers(t *testing.T) {
+	props := `{"ServiceToken":"` + token + `"}`
+	for _, c := range []struct {
+		rule   string
+		props  string
+		states []string
+		handle func(w *world, e *value.Object) reply
+		id     string
+		data   string
+		noEcho bool
+		fails  string // in the error
+		took   time.Duration
+		events int
+	}{
+		{rule: "put before the function returns: no wait", handle: func(w *world, e *value.Object) reply { w.put(e, 0, success); return reply{payload: "null"} },
+			id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, events: 1},
+		{rule: "asynchronous: polled ever more slowly (T-614)", handle: func(w *world, e *value.Object) reply { w.put(e, 40*time.Minute, success); return reply{payload: "{}"} },
+			id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, took: 2404340 * time.Millisecond, events: 1},
+		{rule: "the hour ends (T-614)", handle: func(*world, *value.Object) reply { return reply{payload: "null"} }, fails: "did not answer within 1h0m0s", took: time.Hour, events: 1},
+		{rule: "a payload that is none: half a minute (T-614)", handle: func(*world, *value.Object) reply { return reply{payload: `{"ok":true}`} }, fails: "did not answer within 30s", took: 30 * time.Second, events: 1},
+		{rule: "the payload is the response (T-613)", handle: func(*world, *value.Object) reply { return reply{payload: success} }, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, events: 1},
+		{rule: "a payload with data is taken when nothing better comes (T-617)", handle: func(*world, *value.Object) reply { return reply{payload: `{"Data":{"a":"1"}}`} },
+			id: "Thing", data: `{"a":"1"}`, took: 2 * time.Second, events: 1},
+		{rule: "the response object wins over it (T-617)", handle: func(w *world, e *value.Object) reply {
+			w.put(e, time.Second, success)
+			return reply{payload: `{"Data":{"a":"1"}}`}
+		}, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, took: 2 * time.Second, events: 1},
+		{rule: "no id: the logical id (T-623)", handle: func(*world, *value.Object) reply { return reply{payload: `{"Status":"SUCCESS"}`} }, id: "Thing", data: `{}`, events: 1},
+		{rule: "NoEcho (T-624)", handle: func(*world, *value.Object) reply {
+			return reply{payload: `{"Status":"SUCCESS","NoEcho":true,"Data":{"p":"x"}}`}
+		}, id: "Thing", data: `{"p":"x"}`, noEcho: true, events: 1},
+		{rule: "ServiceTimeout is the budget (T-618)", props: `{"ServiceToken":"` + token + `","ServiceTimeout":"90"}`,
+			handle: func(*world, *value.Object) reply { return reply{payload: "null"} }, fails: "within 1m30s", took: 90 * time.Second, events: 1},
+		{rule: "a ServiceTimeout beyond an hour (T-618)", props: `{"ServiceToken":"` + token + `","ServiceTimeout":3601}`, fails: "from 1 to 3600"},
+		{rule: "no ServiceToken (T-600)", props: `{"ServiceToken":""}`, fails: "ServiceToken must be"},
+		{rule: "FAILED with its reason (T-634)", handle: func(*world, *value.Object) reply {
+			return reply{payload: `{"Status":"FAILED","Reason":"broken"}`, log: "START x\nhello\nREPORT y"}
+		}, fails: "hello", events: 1},
+		{rule: "FAILED without a reason (T-634)", handle: func(*world, *value.Object) reply { return reply{payload: `{"Status":"FAILED"}`} }, fails: "Unknown reason", events: 1},
+		{rule: "a crash is not repeated (T-613, T-645)", handle: func(*world, *value.Object) reply {
+			return reply{payload: `{"errorMessage":"cannot be assumed"}`, failed: true}
+		}, fails: "errorMessage", events: 1},
+		{rule: "an answer to another request (T-620)", handle: func(*world, *value.Object) reply {
+			return reply{payload: `{"Status":"SUCCESS","LogicalResourceId":"Other"}`}
+		}, fails: "answered another request: LogicalResourceId", events: 1},
+		{rule: "no answer to the invoke: it may have run, so its answer is awaited (T-645)", handle: func(w *world, e *value.Object) reply {
+			w.put(e, time.Minute, success)
+			return reply{noAnswer: true}
+		}, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, took: 64340 * time.Millisecond, events: 1},
+		{rule: "waits for the function (T-612)", states: []string{"Pending/", "Pending/", "Active/InProgress", "Active/InProgress", "Active/Successful"},
+			handle: func(*world, *value.Object) reply { return reply{payload: success} }, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, took: 3500 * time.Millisecond, events: 1},
+		{rule: "a function that failed shows its state and no more (T-612)", states: []string{"Failed/"}, fails: "it became Failed: why"},
+		{rule: "a policy that spreads, before the invoke (T-643)", states: []string{"!AccessDeniedException", "!AccessDeniedException", "Active/Successful"},
+			handle: func(*world, *value.Object) reply { return reply{payload: success} }, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, took: 750 * time.Millisecond, events: 1},
+		{rule: "a policy that spreads, at the invoke (T-643)", handle: func(w *world, e *value.Object) reply {
+			if len(w.events) < 4 {
+				return reply{status: 403, code: "AccessDeniedException", message: "User is not authorized to perform: lambda:InvokeFunction because no identity-based policy allows it"}
+			}
+			return reply{payload: success}
+		}, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, took: 1750 * time.Millisecond, events: 4},
+		{rule: "that budget ends too (T-643)", states: []string{"!AccessDeniedException"}, fails: "not authorized", took: 47750 * time.Millisecond},
+		{rule: "another refusal is final", handle: func(*world, *value.Object) reply {
+			return reply{status: 400, code: "InvalidRequestContentException", message: "no"}
+		}, fails: "InvalidRequestContentException", events: 1},
+		{rule: "topics: answered through the object within the hour (T-616)", props: `{"ServiceToken":"` + topic + `"}`, handle: func(w *world, e *value.Object) reply {
+			w.put(e, 45*time.Second, success)
+			return reply{}
+		}, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, took: 64340 * time.Millisecond, events: 1},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				if c.states != nil {
+					w.states = c.states
+				}
+				w.handle = func(e *value.Object) reply { return c.handle(w, e) }
+				made, err := w.provider(0).Create(w.t.Context(), w.request(or(c.props, props)))
+				if c.fails != "" {
+					if err == nil || !strings.Contains(err.Error(), c.fails) || strings.Contains(err.Error(), "s3cret") {
+						w.t.Errorf("want an error with %q and without secrets, got %v", c.fails, err)
+					}
+				} else if err != nil {
+					w.t.Fatal(err)
+				} else if made.PhysicalID != c.id || value.JSON(made.Attributes) != c.data || made.NoEcho != c.noEcho {
+					w.t.Errorf("want %s with %s, NoEcho %t; got %s with %s, %t", c.id, c.data, c.noEcho, made.PhysicalID, value.JSON(made.Attributes), made.NoEcho)
+				}
+				if took := time.Since(w.start).Round(10 * time.Millisecond); took != c.took {
+					w.t.Errorf("want it to take %s, took %s", c.took, took)
+				}
+				if len(w.events) != c.events {
+					w.t.Errorf("want %d events, got %d", c.events, len(w.events))
+				}
+				if n := w.objects(); n != 0 {
+					w.t.Errorf("%d response objects are left (T-619)", n)
+				}
+				ids := map[string]bool{}
+				for _, s := range w.sent {
+					ids[s.RequestID] = true
+				}
+				if len(ids) != len(w.sent) || len(w.sent) < c.events {
+					w.t.Errorf("every attempt has a request id of its own, told before (T-643): %d of %d", len(ids), len(w.sent))
+				}
+			})
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/org/cdkd-action/engine/attribute"
 	"github.com/org/cdkd-action/engine/reference"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
@@ -39,13 +40,20 @@ func (w *world) row(logicalID string) *state.Resource {
 	return w.record.Row(logicalID)
 }
 
+func (w *world) known(row *state.Resource) attribute.Row {
+	return attribute.Row{
+		Type: row.ResourceType, PhysicalID: row.PhysicalID, Properties: row.Properties, Attributes: row.Attributes,
+		Region: w.environment.Region, AccountID: w.environment.AccountID,
+	}
+}
+
 // Ref implements template.World.
 func (w *world) Ref(_ context.Context, logicalID string) (any, error) {
 	row := w.row(logicalID)
 	if row == nil {
 		return nil, template.ErrUnknown
 	}
-	return refValue(row), nil
+	return w.known(row).Ref(), nil
 }
 
 // Attribute implements template.World.
@@ -59,10 +67,7 @@ func (w *world) Attribute(ctx context.Context, logicalID, name string) (any, err
 	if v, ok := hidden.Get(name); ok {
 		return template.NoEcho{Value: v}, nil
 	}
-	v, ok, err := recordedAttribute(row, name, w.environment)
-	if err != nil {
-		return nil, err
-	}
+	v, ok := w.known(row).Get(name)
 	if !ok && w.live != nil {
 		// Nothing that is recorded tells. What AWS says now is better than a guess.
 		attributes, err := w.live(ctx, logicalID, row)
@@ -72,7 +77,7 @@ func (w *world) Attribute(ctx context.Context, logicalID, name string) (any, err
 		if err != nil {
 			return nil, fmt.Errorf("attribute %s of %s (%s) is not recorded, and reading it failed: %w", name, logicalID, row.ResourceType, err)
 		}
-		v, ok = attribute(attributes, name)
+		v, ok = dotted(attributes, name)
 	}
 	if !ok && !w.strict {
 		return nil, template.ErrUnknown
@@ -89,16 +94,16 @@ func (w *world) Attribute(ctx context.Context, logicalID, name string) (any, err
 	return v, nil
 }
 
-// attribute finds a possibly dotted name in what a read gave.
-func attribute(o *value.Object, name string) (any, bool) {
+// dotted finds a possibly dotted name in what a read gave.
+func dotted(o *value.Object, name string) (any, bool) {
 	if v, ok := o.Get(name); ok {
 		return v, true
 	}
-	first, rest, dotted := strings.Cut(name, ".")
-	if !dotted {
+	first, rest, ok := strings.Cut(name, ".")
+	if !ok {
 		return nil, false
 	}
-	return attribute(o.Object(first), rest)
+	return dotted(o.Object(first), rest)
 }
 
 // A NoAttributeError says that a resource has no such attribute, or does not
@@ -193,11 +198,4 @@ func (w *world) StackOutput(ctx context.Context, ref template.StackOutput) (any,
 	defer w.mu.Unlock()
 	w.reads = add(w.reads, state.OutputRead{SourceStack: ref.StackName, SourceRegion: region, OutputName: ref.OutputName})
 	return v, nil
-}
-
-func refValue(row *state.Resource) any { return row.PhysicalID }
-
-func recordedAttribute(row *state.Resource, name string, _ template.Environment) (any, bool, error) {
-	v, ok := attribute(row.Attributes, name)
-	return v, ok, nil
 }

@@ -182,11 +182,12 @@ func (r *Resource) Clone() *Resource {
 }
 
 // Next returns the row to record after an update in place: a Clone without
-// what described the values before it. A row made anew (a create, a
-// replacement) is a new Resource instead and keeps nothing.
+// what described the values before it, the properties read back among them.
+// A row made anew (a create, a replacement) is a new Resource instead and
+// keeps nothing.
 func (r *Resource) Next() *Resource {
 	c := r.Clone()
-	c.NoEchoLeaves, c.NoEchoAttributes = nil, nil
+	c.Observed, c.NoEchoLeaves, c.NoEchoAttributes = nil, nil, nil
 	w := over(c.read)
 	for _, name := range []string{
 		"noEchoLeaves", "noEchoAttributeNames", "noEchoExactEchoLeaves",

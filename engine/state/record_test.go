@@ -171,7 +171,7 @@ func TestRowAfterAnUpdate(t *testing.T) { // (S-47, S-64)
 	next.Properties = value.NewObject("Delay", value.Int(60))
 	got := next.object()
 	for name, kept := range map[string]bool{
-		"futureRow": true, "deletionPolicy": true, "observedProperties": true,
+		"futureRow": true, "deletionPolicy": true, "observedProperties": false,
 		"noEchoLeaves": false, "noEchoAttributeNames": false, "noEchoExactEchoLeaves": false,
 		"maskedPropertyFingerprints": false, "acceptedCreateOnlyDrops": false,
 	} {

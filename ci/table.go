@@ -81,7 +81,7 @@ var table = []Input{
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: onApp,
-		Description: "The command that runs the CDK app, or a directory that holds its cloud assembly (`cdk.out`). Without it, `app` of `cdk.json`."},
+		Description: "The directory that holds the cloud assembly of the app, as `cdk synth` writes it (`cdk.out`). Without it, `CDKD_APP`, then `app` of `cdk.json`."},
 	{Name: "working-directory", Field: func(in *Inputs) any { return &in.WorkingDirectory }, Default: ".", Commands: onApp,
 		Description: "The directory of the app, in which `cdk.json` is looked for and to which `app` is relative."},
 	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff}, Secret: true,

@@ -75,9 +75,9 @@ func serveKumo(proxy http.Handler, account string, w http.ResponseWriter, r *htt
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	service := identify(r, body).Service
-	theirs, isIAM := kumoAccount, service == "iam"
-	if slices.Contains(inOtherAccount, service) {
+	c := identify(r, body)
+	theirs, isIAM := kumoAccount, c.Service == "iam"
+	if slices.Contains(inOtherAccount, c.Service) {
 		theirs = otherAccount
 	}
 	body = bytes.ReplaceAll(body, []byte(account), []byte(theirs))
@@ -92,6 +92,11 @@ func serveKumo(proxy http.Handler, account string, w http.ResponseWriter, r *htt
 	out := newAnswer()
 	proxy.ServeHTTP(out, kumoRequest(r, address, body))
 	text := out.body.Bytes()
+	if c.form != nil && out.status == http.StatusOK && !bytes.HasPrefix(text, []byte("<")) {
+		// Where kumo has nothing to say it says so in JSON, in every protocol.
+		text = []byte("<" + c.Action + "Response><" + c.Action + "Result/></" + c.Action + "Response>")
+		out.header.Del("Content-Length")
+	}
 	if isIAM {
 		text = bytes.ReplaceAll(text, []byte(kumoPolicy), []byte(awsPolicy))
 		out.header.Del("Content-Length")

@@ -24,6 +24,11 @@ func TestCustomResourceByTopic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// Kumo's own answer to this is in JSON.
+		_, err = topics.TagResource(t.Context(), &sns.TagResourceInput{ResourceArn: topic.TopicArn, Tags: []snstypes.Tag{{Key: aws.String("b"), Value: aws.String("two")}}})
+		if err != nil {
+			t.Error(err)
+		}
 		_, err = topics.Publish(t.Context(), &sns.PublishInput{TopicArn: topic.TopicArn, Message: aws.String(string(event))})
 		if err != nil {
 			t.Fatal(err)

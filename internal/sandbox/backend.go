@@ -29,6 +29,8 @@ func (s *Sandbox) backend(c *call) http.Handler {
 		case c.Service == "cloudformation" && c.Action == "DescribeType":
 			s.describeType(w, c)
 		case c.Service == "cloudformation" && s.kind != Moto && noStacks(w, c):
+		case c.Service == "ec2" && c.Action == "DescribeAvailabilityZones" && s.kind != Moto:
+			zones(w, c)
 		case c.Service == "lambda":
 			s.lambda(w, c)
 		case c.Service == "sns" && c.Action == "Publish":

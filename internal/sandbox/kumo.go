@@ -92,9 +92,9 @@ func serveKumo(proxy http.Handler, account string, w http.ResponseWriter, r *htt
 	out := newAnswer()
 	proxy.ServeHTTP(out, kumoRequest(r, address, body))
 	text := out.body.Bytes()
-	if c.form != nil && out.status == http.StatusOK && !bytes.HasPrefix(text, []byte("<")) {
-		// Where kumo has nothing to say it says so in JSON, in every protocol.
-		text = []byte("<" + c.Action + "Response><" + c.Action + "Result/></" + c.Action + "Response>")
+	if result := []byte("<" + c.Action + "Result"); c.form != nil && !bytes.Contains(text, result) {
+		// Kumo leaves an empty result out, which Go's clients do not forgive.
+		text = bytes.Replace(text, []byte("<ResponseMetadata>"), append(result, "/><ResponseMetadata>"...), 1)
 		out.header.Del("Content-Length")
 	}
 	if isIAM {

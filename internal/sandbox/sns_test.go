@@ -24,7 +24,7 @@ func TestCustomResourceByTopic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Kumo's own answer to this is in JSON.
+		// Kumo's own answer to this lacks a result.
 		_, err = topics.TagResource(t.Context(), &sns.TagResourceInput{ResourceArn: topic.TopicArn, Tags: []snstypes.Tag{{Key: aws.String("b"), Value: aws.String("two")}}})
 		if err != nil {
 			t.Error(err)

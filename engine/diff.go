@@ -40,7 +40,7 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}
 		d.router = e.router(d)
-		d.tolerant = func(err error) { d.warn("%v; taken as false", err) }
+		d.tolerant = func(err error) { d.warn("%v", err) }
 		return d.finished(d.deploy(ctx))
 	})
 	return run, e.end(run, nil)

@@ -130,7 +130,7 @@ func (e *evaluation) unknown(written any, err error) (any, bool, error) {
 		return written, false, nil
 	}
 	if e.s.warn != nil && e.context.Err() == nil {
-		e.s.warn(err)
+		e.s.warn(fmt.Errorf("shown as it is written: %w", err))
 		return written, false, nil
 	}
 	return nil, false, err

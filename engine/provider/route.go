@@ -111,7 +111,13 @@ func (r *Router) Route(w Want) (Decision, error) {
 	case w.Layer == state.BySDK && driver != nil && len(unhandled) == 0:
 		return d.bySDK(driver), nil
 	case driver == nil:
-		return r.toCloud(w, d, nil, typ)
+		d, err := r.toCloud(w, d, nil, typ)
+		if w.Exists && !onCloud {
+			// Another engine's SDK provider made it: its id is in that one's form,
+			// and the record says so for as long as it lives.
+			d.Route.ProvisionedBy = state.BySDK
+		}
+		return d, err
 	case onCloud && slices.Contains(wrongOnCloudControl, w.Type):
 		d.Notices = append(d.Notices, fmt.Sprintf("%s (%s) returns to the SDK: Cloud Control cannot address it", w.LogicalID, w.Type))
 		return d.returning(driver, r.cloud), nil

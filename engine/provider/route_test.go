@@ -71,6 +71,8 @@ func TestRoutes(t *testing.T) {
 			to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl, Sticky: true}},
 		{rule: "recorded nowhere means SDK", want: Want{Type: queue, Exists: true}, props: `{}`, to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "a type without description", want: Want{Type: "AWS::ECR::Repository"}, props: `{"Tags":[]}`, to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl}},
+		{rule: "without description, made by another engine's: the record keeps saying so (S-49)", want: Want{Type: "AWS::ECR::Repository", Exists: true, Recorded: state.BySDK}, props: `{}`,
+			to: "cloud", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "a type newer than the schemas", want: Want{Type: "AWS::Brand::New"}, props: `{}`, to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl}},
 		{rule: "custom resources, whatever is recorded (T-1040)", want: Want{Type: "Custom::X", Exists: true, Recorded: state.ByCloudControl}, props: `{}`, to: "custom", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "the other name of custom resources", want: Want{Type: "AWS::CloudFormation::CustomResource"}, props: `{}`, to: "custom", route: plan.Route{ProvisionedBy: state.BySDK}},

@@ -3,6 +3,8 @@ package customresource
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +45,38 @@ func TestRequestIsWhatCloudFormationSends(t *testing.T) { // (T-601, T-603, T-60
 		}
 		if n := w.objects(); n != 0 {
 			w.t.Errorf("the response object is still there (T-619): %d", n)
+		}
+	})
+}
+
+func TestResponseURLFitsWhatHandlersSend(t *testing.T) { // (T-608, T-609)
+	bubble(t, func(w *world) {
+		for lifetime, want := range map[time.Duration]string{2 * time.Hour: "7200", 30 * 24 * time.Hour: "604800"} {
+			b := w.provider(0).Responses
+			signed, until, err := b.Open(w.t.Context(), b.Key("1"), lifetime)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			u, err := url.Parse(signed)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			q := u.Query()
+			// A signed length or checksum would be that of the empty object.
+			if got := q.Get("X-Amz-SignedHeaders"); got != "host" {
+				w.t.Errorf("signed headers: want host alone, got %s", got)
+			}
+			for name := range q {
+				if strings.Contains(strings.ToLower(name), "checksum") {
+					w.t.Errorf("the URL demands %s", name)
+				}
+			}
+			if q.Get("X-Amz-Expires") != want || !strings.HasSuffix(u.Path, "/custom-resource-responses/1.json") {
+				w.t.Errorf("want it valid for %ss: %s", want, u.Redacted())
+			}
+			if seconds := time.Until(until).Seconds(); fmt.Sprint(seconds) != want {
+				w.t.Errorf("until: want %ss, got %gs", want, seconds)
+			}
 		}
 	})
 }

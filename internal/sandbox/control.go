@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/org/cdkd-action/internal/sandbox/cloudcontrol"
 )
 
 const controlPath = "/_sandbox/"
@@ -21,6 +23,7 @@ const controlPath = "/_sandbox/"
 //	POST   /_sandbox/release[?id=]                            lets go what is held
 //	POST   /_sandbox/latency?service=&action=&d=100ms         sets a latency
 //	POST   /_sandbox/progress?d=2s                            Cloud Control's delay
+//	POST   /_sandbox/fail                                     makes a handler of Cloud Control fail (JSON)
 //	GET    /_sandbox/resources                                what Cloud Control made
 //
 // Requests to it are not in the log.
@@ -36,13 +39,15 @@ func (s *Sandbox) control(w http.ResponseWriter, r *http.Request) {
 		s.controlAwait(w, r)
 	case "POST faults":
 		var f Fault
-		dec := json.NewDecoder(r.Body)
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&f); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+		if readJSON(w, r, &f) {
+			writeJSON(w, map[string]string{"ID": s.AddFault(f)})
 		}
-		writeJSON(w, map[string]string{"ID": s.AddFault(f)})
+	case "POST fail":
+		var f cloudcontrol.Failure
+		if readJSON(w, r, &f) {
+			s.CloudControl.Fail(f)
+			writeJSON(w, struct{}{})
+		}
 	case "DELETE faults":
 		writeJSON(w, map[string]bool{"Found": s.RemoveFault(q.Get("id"))})
 	case "POST release":
@@ -87,6 +92,17 @@ func (s *Sandbox) controlAwait(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, found)
+}
+
+// readJSON reads a body, strictly: a fault with a typing error would never strike.
+func readJSON(w http.ResponseWriter, r *http.Request, v any) bool {
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return false
+	}
+	return true
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

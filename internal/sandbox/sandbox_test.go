@@ -323,6 +323,19 @@ func TestControl(t *testing.T) {
 	if got := send("GET", "log", ""); !strings.Contains(got, `"Action": "GetCallerIdentity"`) || strings.Contains(got, "_sandbox") {
 		t.Errorf("log: %s", got)
 	}
+	if got := send("POST", "fail", `{"TypeName":"AWS::SQS::Queue","Code":"Throttling"}`); !strings.HasPrefix(got, "200") {
+		t.Errorf("fail: %s", got)
+	}
+	queue := aws.String("AWS::SQS::Queue")
+	cc := cloudcontrol.NewFromConfig(once(s))
+	made, err := cc.CreateResource(t.Context(), &cloudcontrol.CreateResourceInput{TypeName: queue, DesiredState: aws.String("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := cc.GetResourceRequestStatus(t.Context(), &cloudcontrol.GetResourceRequestStatusInput{RequestToken: made.ProgressEvent.RequestToken})
+	if err != nil || status.ProgressEvent.ErrorCode != "Throttling" {
+		t.Errorf("a handler that was to fail: %+v, %v", status, err)
+	}
 	if got := send("POST", "latency?d=soon", ""); !strings.HasPrefix(got, "400") {
 		t.Errorf("bad duration: %s", got)
 	}

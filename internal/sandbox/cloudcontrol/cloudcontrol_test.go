@@ -360,7 +360,6 @@ func TestNamesInAttributes(t *testing.T) {
 // Every type that can be created takes what its schema says, however odd.
 func TestAllSchemas(t *testing.T) {
 	s := cloudcontrol.New(cloudcontrol.Options{})
-	bare := 0
 	for _, name := range schema.Names() {
 		typ, _ := schema.Lookup(name)
 		text, err := cloudcontrol.SchemaText(typ)
@@ -371,11 +370,8 @@ func TestAllSchemas(t *testing.T) {
 		for _, required := range typ.Required {
 			model[required] = "x"
 		}
-		if _, err := s.Put("us-east-1", name, model); err != nil {
-			bare++
+		if _, err := s.Put("us-east-1", name, model); err != nil && typ.Provisionable {
+			t.Errorf("%s: %v", name, err)
 		}
-	}
-	if bare > 20 {
-		t.Errorf("%d types have no identifier", bare)
 	}
 }

@@ -369,6 +369,9 @@ func TestAllSchemas(t *testing.T) {
 		model := map[string]any{}
 		for _, required := range typ.Required {
 			model[required] = "x"
+			if typ.Properties[required].Type == "object" {
+				model[required] = map[string]any{}
+			}
 		}
 		if _, err := s.Put("us-east-1", name, model); err != nil && typ.Provisionable {
 			t.Errorf("%s: %v", name, err)

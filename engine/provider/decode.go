@@ -1,14 +1,11 @@
 package provider
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -263,85 +260,4 @@ func (d *decoder) structure(t reflect.Value, path string, v any) {
 		}
 	}
 	d.fail(path, "an object", v)
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
-func textOrJSON(v any) (string, bool) {
-	switch v.(type) {
-	case *value.Object, []any:
-		return value.JSON(v), true
-	}
-	return value.Text(v)
-}
-
-func integer(v any) (int64, bool) {
-	text, _ := value.Text(v)
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n, true
-	}
-	f, err := strconv.ParseFloat(text, 64) // 1.0 and 1e3 are whole too
-	return int64(f), err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53
-}
-
-func instant(v any) (time.Time, bool) {
-	switch v := v.(type) {
-	case string:
-		if t, err := time.Parse(time.RFC3339Nano, v); err == nil {
-			return t, true
-		}
-		return instant(json.Number(v))
-	case json.Number:
-		f, err := v.Float64()
-		sec, frac := math.Modf(f)
-		return time.Unix(int64(sec), int64(frac*1e9)).UTC(), err == nil
-	}
-	return time.Time{}, false
-}
-
-// norm is a name as bindings compare it.
-func norm(name string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, name)
-}
-
-// TagMap returns tags in any of their spellings by key.
-func TagMap(v any) map[string]string {
-	tags := map[string]string{}
-	switch v := v.(type) {
-	case *value.Object:
-		for k, text := range v.All() {
-			tags[k], _ = value.Text(text)
-		}
-	case []any:
-		for _, tag := range v {
-			o, _ := tag.(*value.Object)
-			if k, text, ok := tagOf(o); ok {
-				tags[k], _ = value.Text(text)
-			}
-		}
-	}
-	return tags
-}
-
-func tagOf(o *value.Object) (key string, text any, ok bool) {
-	text = ""
-	for k, v := range o.All() {
-		switch norm(k) {
-		case "key", "tagkey":
-			key, ok = value.Text(v)
-		case "value", "tagvalue":
-			text = v
-		}
-	}
-	return key, text, ok
 }

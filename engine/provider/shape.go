@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // takesTop tells whether a top-level property is the binding's business at all.
@@ -130,4 +131,22 @@ func shaped(t reflect.Type, names ...string) bool {
 		n++
 	}
 	return n == len(names)
+}
+
+// norm is a name as bindings compare it.
+func norm(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+}
+
+// join extends the path of a property.
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
 }

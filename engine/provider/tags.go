@@ -114,3 +114,35 @@ func withTags(props *value.Object, name string, kept any, n, before int) *value.
 	}
 	return props
 }
+
+// TagMap returns tags in any of their spellings by key.
+func TagMap(v any) map[string]string {
+	tags := map[string]string{}
+	switch v := v.(type) {
+	case *value.Object:
+		for k, text := range v.All() {
+			tags[k], _ = value.Text(text)
+		}
+	case []any:
+		for _, tag := range v {
+			o, _ := tag.(*value.Object)
+			if k, text, ok := tagOf(o); ok {
+				tags[k], _ = value.Text(text)
+			}
+		}
+	}
+	return tags
+}
+
+func tagOf(o *value.Object) (key string, text any, ok bool) {
+	text = ""
+	for k, v := range o.All() {
+		switch norm(k) {
+		case "key", "tagkey":
+			key, ok = value.Text(v)
+		case "value", "tagvalue":
+			text = v
+		}
+	}
+	return key, text, ok
+}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/engine/provider"
@@ -77,6 +78,28 @@ func TestResponseURLFitsWhatHandlersSend(t *testing.T) { // (T-608, T-609)
 			if seconds := time.Until(until).Seconds(); fmt.Sprint(seconds) != want {
 				w.t.Errorf("until: want %ss, got %gs", want, seconds)
 			}
+		}
+	})
+}
+
+func TestAnswersEndWithTheSession(t *testing.T) { // (T-609, P-3)
+	bubble(t, func(w *world) {
+		end := time.Now().Add(10 * time.Minute)
+		w.session.Config.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "secret", SessionToken: "t", CanExpire: true, Expires: end}, nil
+		})
+		w.handle = func(*value.Object) reply { return reply{payload: "null"} }
+		draining := make(chan struct{})
+		time.AfterFunc(time.Minute, func() { close(draining) })
+		r := w.request(`{"ServiceToken":"` + token + `"}`)
+		r.Draining = draining
+		_, err := w.provider(0).Create(w.t.Context(), r)
+		var open *OpenError
+		if !errors.As(err, &open) || !open.AnswerBy.Equal(end) {
+			w.t.Errorf("want a request open until %s, got %+v", end, err)
+		}
+		if !strings.Contains(strings.Join(w.notices, "\n"), "credentials of this run end in 10m0s") {
+			w.t.Errorf("want a warning, got %q", w.notices)
 		}
 	})
 }

@@ -206,3 +206,24 @@ func TestCodeFromCloudControl(t *testing.T) {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
+
+// Without an upstream nobody can have made functions, so any name is one.
+func TestFunctionsWithoutUpstream(t *testing.T) {
+	s := start(t, sandbox.Options{Region: "eu-west-1", Upstream: sandbox.None})
+	event, err := json.Marshal(request(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = lambda.NewFromConfig(once(s)).Invoke(t.Context(), &lambda.InvokeInput{
+		FunctionName: aws.String("any"), InvocationType: lambdatypes.InvocationTypeEvent, Payload: event,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Await(t.Context(), 1, func(r sandbox.Request) bool { return r.Action == "PutObject" && r.State == sandbox.Done }); err != nil {
+		t.Fatal(err)
+	}
+	if got := response(t, s)["Status"]; got != "SUCCESS" {
+		t.Errorf("status %v", got)
+	}
+}

@@ -395,7 +395,7 @@ func (d *deployment) undo(ctx context.Context) {
 	segment.Operations = nil
 	var err error
 	switch {
-	case empty && len(segment.Failed) == 0:
+	case empty && !d.uncertain:
 		err = d.place.Delete(cleanup, d.saver.ETag())
 	case len(segment.Failed) > 0:
 		err = d.place.AppendSegment(cleanup, segment)

@@ -46,6 +46,7 @@ type deployment struct {
 	completed []*state.Operation
 	failed    []*state.Operation
 	leftovers []leftover // old copies of replaced resources
+	uncertain bool       // a create failed without an answer: it may have made something
 }
 
 // A leftover is the old copy of a replaced resource, which goes when everything
@@ -80,8 +81,7 @@ func (d *deployment) stopping() (stop <-chan struct{}, done func()) {
 		case <-quit:
 			return
 		case <-d.e.config.Window.Draining():
-		case <-d.lock.Lost():
-			d.warn("the lock was lost: another run may be changing the stack, so nothing new is started")
+		case <-d.lock.Lost(): // the lock said who has it now
 		case <-d.saver.Conflict():
 			d.warn("the record was changed by another process, so nothing new is started")
 		}

@@ -235,7 +235,7 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 		}
 		return d.failedCreate(c, resolved, made, old, err)
 	}
-	d.record(c, decision, resolved, made.PhysicalID, made.Attributes, made.Effective, made.NoEcho)
+	d.record(c, resolved, nil, made)
 	op := &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpCreate, PhysicalID: made.PhysicalID,
 		Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy}
 	if old != nil {
@@ -272,15 +272,19 @@ func (d *deployment) made(c *plan.Change, req *provider.Request, resolved templa
 		}
 	}
 	d.change(func(r *state.Record) {
-		r.Set(c.LogicalID, d.row(c, d.decisions[c.LogicalID], fixed, nil, made.PhysicalID, d.redact(made.Attributes)))
+		r.Set(c.LogicalID, d.row(c, nil, made.PhysicalID, fixed, nil, d.redact(made.Attributes)))
 	})
 }
 
-func (d *deployment) row(c *plan.Change, decision provider.Decision, properties *value.Object, masked []secret.Path, physicalID string, attributes *value.Object) *state.Resource {
-	row := &state.Resource{
-		PhysicalID: physicalID, ResourceType: c.Type, Properties: properties, Attributes: attributes,
-		Dependencies: d.recorded[c.LogicalID], ProvisionedBy: decision.Route.ProvisionedBy,
+// row is what to record of a resource. old is the row of a resource that was
+// updated in place, nil for one that was made.
+func (d *deployment) row(c *plan.Change, old *state.Resource, physicalID string, properties *value.Object, masked []secret.Path, attributes *value.Object) *state.Resource {
+	row := &state.Resource{}
+	if old != nil {
+		row = old.Next()
 	}
+	row.PhysicalID, row.ResourceType, row.Properties, row.Attributes = physicalID, c.Type, properties, attributes
+	row.Dependencies, row.ProvisionedBy = d.recorded[c.LogicalID], d.decisions[c.LogicalID].Route.ProvisionedBy
 	row.DeletionPolicy, row.UpdateReplacePolicy = d.policies(c.LogicalID)
 	for _, path := range masked {
 		row.NoEchoLeaves = append(row.NoEchoLeaves, recordedPath(path))
@@ -301,25 +305,23 @@ func recordedPath(path secret.Path) []any {
 }
 
 // record writes the row of a resource that was made or changed.
-func (d *deployment) record(c *plan.Change, decision provider.Decision, resolved template.Resolved, physicalID string, attributes, effective *value.Object, noEcho bool) {
+func (d *deployment) record(c *plan.Change, resolved template.Resolved, old *state.Resource, made provider.Created) {
 	properties, masked := resolved.Stored.(*value.Object), resolved.Masked
-	if effective != nil {
-		v, paths := d.e.config.Secrets.Redact(effective, properties)
+	if made.Effective != nil {
+		v, paths := d.e.config.Secrets.Redact(made.Effective, properties)
 		properties, masked = v.(*value.Object), paths
 	}
-	row := d.row(c, decision, properties, masked, physicalID, nil)
-	if noEcho {
-		hidden := attributes
+	attributes := d.redact(made.Attributes)
+	row := d.row(c, old, made.PhysicalID, properties, masked, attributes)
+	if made.NoEcho {
 		row.Attributes = &value.Object{}
-		for name := range hidden.All() {
+		for name := range made.Attributes.All() {
 			row.Attributes.Set(name, state.Masked)
 			row.NoEchoAttributes = append(row.NoEchoAttributes, name)
 		}
 		d.world.mu.Lock()
-		d.world.hidden[c.LogicalID] = hidden
+		d.world.hidden[c.LogicalID] = made.Attributes
 		d.world.mu.Unlock()
-	} else {
-		row.Attributes = d.redact(attributes)
 	}
 	d.change(func(r *state.Record) { r.Set(c.LogicalID, row) })
 }
@@ -365,7 +367,7 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 	if updated.Attributes != nil {
 		attributes = updated.Attributes
 	}
-	d.record(c, decision, resolved, id, attributes, updated.Effective, updated.NoEcho)
+	d.record(c, resolved, row, provider.Created{PhysicalID: id, Attributes: attributes, Effective: updated.Effective, NoEcho: updated.NoEcho})
 	op := &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate, PhysicalID: id,
 		Previous: row, Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy}
 	if id != row.PhysicalID { // a custom resource answered with another id: its old self goes

@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -71,9 +72,17 @@ func (n *nested) deploy(ctx context.Context, r *provider.Request) (*value.Object
 	}
 	var hidden []string
 	for name, v := range parameters {
-		if p.e.config.Secrets.Contains(v) {
-			hidden = append(hidden, name)
+		if v != secret.Masked && !p.e.config.Secrets.Contains(v) {
+			continue
 		}
+		// The child is told the expression, and stores that. Of a NoEcho value
+		// there is none: it gets the value, and is told to mask it.
+		stored, _ := p.e.config.Secrets.Redact(v, nil)
+		if text, ok := stored.(string); ok && text != secret.Masked && strings.Contains(text, "{{resolve:") {
+			parameters[name] = text
+			continue
+		}
+		hidden = append(hidden, name)
 	}
 	d := n.child(p.t.child(p, r.LogicalID, template, parameters, hidden))
 	err = d.deploy(ctx)

@@ -55,6 +55,7 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	}
 	p.Plan, err = plan.Compute(plan.Input{
 		Stack: t.Name, Region: t.Region, Current: record, Desired: desired, Outputs: outputs,
+		SecretBearing: refersToSecrets(t.Template),
 		Route: func(typ string, properties *value.Object, row *state.Resource) (plan.Route, error) {
 			w := provider.Want{Type: typ, Properties: properties, Mutating: true}
 			if row != nil {
@@ -121,6 +122,11 @@ func (p *planned) desired(ctx context.Context, t target) ([]plan.Resource, error
 		all = append(all, d)
 	}
 	return all, joined(faults)
+}
+
+func refersToSecrets(t *template.Template) bool {
+	text := value.JSON(t.Body)
+	return strings.Contains(text, "{{resolve:secretsmanager:") || strings.Contains(text, "{{resolve:ssm-secure:")
 }
 
 // supplied names the properties that hold a NoEcho value given in this run. A

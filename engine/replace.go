@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/org/cdkd-action/engine/graph"
@@ -102,6 +101,7 @@ func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, ma
 		}
 		d.mu.Lock()
 		d.failed = append(d.failed, op)
+		d.uncertain = d.uncertain || provider.Ambiguous(err)
 		d.mu.Unlock()
 	}
 	return d.fail(c, made.PhysicalID, err)
@@ -284,39 +284,9 @@ func (d *deployment) reveal(ctx context.Context, row *state.Resource) (*value.Ob
 	if !isCustom(row.ResourceType) {
 		return row.Properties, nil
 	}
-	v, err := d.expressions(ctx, row.Properties)
+	r, err := d.scope.ResolveRecorded(ctx, row.Properties)
 	if err != nil {
 		return nil, fmt.Errorf("resolve the references in the recorded properties: %w", err)
 	}
-	return v.(*value.Object), nil
-}
-
-// expressions resolves the {{resolve:…}} in a recorded value.
-func (d *deployment) expressions(ctx context.Context, v any) (any, error) {
-	switch v := v.(type) {
-	case string:
-		if strings.Contains(v, "{{resolve:") {
-			return d.scope.Resolve(ctx, v)
-		}
-	case []any:
-		out := slices.Clone(v)
-		for i := range out {
-			var err error
-			if out[i], err = d.expressions(ctx, out[i]); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
-	case *value.Object:
-		out := &value.Object{}
-		for name, m := range v.All() {
-			r, err := d.expressions(ctx, m)
-			if err != nil {
-				return nil, err
-			}
-			out.Set(name, r)
-		}
-		return out, nil
-	}
-	return v, nil
+	return r.Clear.(*value.Object), nil
 }

@@ -160,13 +160,13 @@ func (d *deployment) revert(ctx context.Context, op *state.Operation) error {
 	if err != nil {
 		return err
 	}
-	before, err := d.expressions(ctx, op.Previous.Properties)
+	before, err := d.scope.ResolveRecorded(ctx, op.Previous.Properties)
 	if err != nil {
 		return fmt.Errorf("resolve the references in its previous properties: %w", err)
 	}
 	req := d.request(op.LogicalID, op.ResourceType)
 	req.PhysicalID, req.Attributes = row.PhysicalID, row.Attributes
-	req.Properties, req.Previous = before.(*value.Object), row.Properties
+	req.Properties, req.Previous = before.Clear.(*value.Object), row.Properties
 	d.name(req)
 	var updated provider.Updated
 	ev := Event{Action: plan.Update, LogicalID: op.LogicalID, Type: op.ResourceType, PhysicalID: row.PhysicalID, Rollback: true}

@@ -51,7 +51,7 @@ func (s *step) diff(ctx context.Context) error {
 	if err != nil {
 		return s.refuse(err)
 	}
-	run, _ := s.engine.Diff(ctx, engine.DiffOptions{Selection: sel, Parameters: s.in.Parameters, Router: router, StackConcurrency: 8})
+	run, _ := s.engine.Diff(ctx, engine.DiffOptions{Selection: sel, Parameters: s.in.Parameters, Router: router, StackConcurrency: s.in.StackConcurrency})
 	return s.finish(run)
 }
 
@@ -88,45 +88,10 @@ func (s *step) finish(run *result.Run) error {
 	} else {
 		s.surface.Print(report.Text(run))
 	}
-	s.annotate(run)
+	s.surface.Annotate(run)
 	s.comment(run)
 	return ended(end.StepCode)
 }
-
-// annotate puts what went wrong on the run's page.
-func (s *step) annotate(run *result.Run) {
-	say := func(title, message, remedy string) {
-		if message == "" {
-			return
-		}
-		if remedy != "" {
-			message += "\nwhat to do: " + remedy
-		}
-		s.surface.Error(ci.Annotation{Title: title, Message: message})
-	}
-	if !s.surface.InStep() {
-		return // the text says it already
-	}
-	say("cdkd-action "+run.Command, run.Message, run.Remedy)
-	for _, st := range run.Stacks {
-		for _, f := range st.Failures {
-			say(fmt.Sprintf("%s: %s (%s)", st.Name, f.LogicalID, f.Type), f.Message, f.Remedy)
-		}
-		if len(st.Failures) == 0 {
-			say("Stack "+st.Name, st.Message, st.Remedy)
-		}
-		for _, u := range st.Unaddressed {
-			s.surface.Warning(ci.Annotation{Title: fmt.Sprintf("%s: %s (%s) was left", st.Name, u.LogicalID, u.Type), Message: u.Reason + "\nwhat to do: " + u.Remedy})
-		}
-		for _, w := range st.Warnings {
-			s.surface.Warning(ci.Annotation{Title: "Stack " + st.Name, Message: w})
-		}
-	}
-}
-
-// commentLimit is the largest comment that GitHub takes, with some room for
-// its marker.
-const commentLimit = 65_000
 
 // comment keeps the pull request's comment up to date. That it could not is a
 // notice and changes nothing else.
@@ -141,7 +106,7 @@ func (s *step) comment(run *result.Run) {
 		}
 	}
 	rest := "The whole report is in the summary of the workflow run."
-	url, err := github.Comment(context.Background(), s.surface.Getenv, opt, report.Comment(run, commentLimit, rest))
+	url, err := github.Comment(context.Background(), s.surface.Getenv, opt, s.surface.Redact(report.Comment(run, report.CommentLimit, rest)))
 	if err != nil {
 		s.surface.Notice(ci.Annotation{Title: "Pull request comment", Message: err.Error()})
 		return

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/rs/zerolog"
 
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/signals"
 )
@@ -33,12 +35,13 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 	defer log.Close()
 	s.in, s.log = in, newLog(log, in.Verbose)
 	s.secrets = secret.NewSet(s.surface.Mask)
-	stop := context.AfterFunc(secondSignal(s.window), func() {
-		// A person who does not want to wait. Locks stay until they expire.
-		fmt.Fprintln(os.Stderr, "interrupted twice: locks are left behind and expire by themselves")
-		os.Exit(130)
-	})
-	defer stop()
+	done := make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Go(func() { s.followSignals(done) })
+	defer func() {
+		close(done)
+		waiting.Wait()
+	}()
 
 	var err error
 	if s.engine, err = s.newEngine(ctx); err != nil {
@@ -61,14 +64,24 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 	return fmt.Errorf("command %s has no code", in.Command)
 }
 
-// secondSignal is done when a person interrupts for the second time.
-func secondSignal(w *signals.Window) context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		<-w.SecondSignal()
-		cancel()
-	}()
-	return ctx
+// followSignals says in the outputs that the step was cancelled as soon as it
+// is, since it may be killed before it can say more. A person who interrupts
+// twice does not want to wait: locks then stay until they expire.
+func (s *step) followSignals(done <-chan struct{}) {
+	select {
+	case <-done:
+		return
+	case <-s.window.Draining():
+		s.set("outcome", string(result.Cancelled))
+		s.set("exit-code", fmt.Sprint(result.Cancelled.ExitCode()))
+		s.log.Warn().Msg("interrupted: nothing new is started, what is under way is recorded")
+	}
+	select {
+	case <-done:
+	case <-s.window.SecondSignal():
+		fmt.Fprintln(os.Stderr, "interrupted twice: locks are left behind and expire by themselves")
+		os.Exit(result.Cancelled.ExitCode())
+	}
 }
 
 // set sets a step output. That it could not be written must not cost the run.

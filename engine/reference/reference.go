@@ -187,6 +187,14 @@ func (r *Resolver) Dynamic(ctx context.Context, service, reference string) (text
 	return v.(string), secret, nil
 }
 
+// DynamicIn is Dynamic in another region.
+func (r *Resolver) DynamicIn(ctx context.Context, region, service, reference string) (text string, secret bool, err error) {
+	if !regionName.MatchString(region) {
+		return "", false, fmt.Errorf("%q is not the name of a region", region)
+	}
+	return r.in(region).Dynamic(ctx, service, reference)
+}
+
 func (r *Resolver) parameter(ctx context.Context, service, name string) (any, bool, error) {
 	out, err := ssm.NewFromConfig(r.config).GetParameter(ctx, &ssm.GetParameterInput{Name: &name, WithDecryption: aws.Bool(true)})
 	if err != nil {

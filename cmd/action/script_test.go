@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/org/cdkd-action/examples"
+	"github.com/org/cdkd-action/internal/sandbox"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"cdkd-action": main})
+}
+
+// TestScripts plays what users do, a page each, with the program in a process
+// of its own against an AWS that each script has for itself.
+//
+// Beside testscript's own commands a script has those of scriptCommands. The
+// sandbox has the state bucket "state" and the CDK's asset bucket; the order
+// shop's assemblies lie in shop/.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:   "testdata/script",
+		Setup: setUp,
+		Cmds:  scriptCommands,
+	})
+}
+
+type awsKey struct{}
+
+const stateBucket = "state"
+
+func setUp(env *testscript.Env) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	aws, err := sandbox.Start(ctx, sandbox.Options{})
+	if err != nil {
+		return err
+	}
+	env.Defer(func() { aws.Close() })
+	aws.S3.AddBucket(stateBucket, "us-east-1", "")
+	aws.S3.AddBucket("cdk-hnb659fds-assets-123456789012-us-east-1", "us-east-1", "")
+	env.Values[awsKey{}] = aws
+	env.Vars = append(env.Vars, aws.Env()...)
+	env.Setenv("CDKD_STATE_BUCKET", stateBucket)
+	return os.CopyFS(env.WorkDir, examples.Shop)
+}
+
+func awsOf(ts *testscript.TestScript) *sandbox.Sandbox { return ts.Value(awsKey{}).(*sandbox.Sandbox) }
+
+var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"fault":    fault,
+	"release":  func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).RemoveFault("") },
+	"await":    await,
+	"object":   object,
+	"put":      put,
+	"requests": requests,
+	"edit":     edit,
+	"forget":   func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).ClearLog() },
+	"interrupt": func(ts *testscript.TestScript, _ bool, args []string) {
+		for _, p := range ts.BackgroundCmds() {
+			ts.Check(p.Process.Signal(syscall.SIGINT))
+		}
+	},
+	"output": output,
+}
+
+// fault service:Action [hold | drop | drop-after | STATUS CODE | CODE] makes
+// matching calls go wrong. "!" makes only the first go wrong.
+func fault(ts *testscript.TestScript, neg bool, args []string) {
+	service, action, _ := strings.Cut(args[0], ":")
+	f := sandbox.Fault{Service: service, Action: action}
+	if neg {
+		f.Count = 1
+	}
+	switch args[1] {
+	case "hold":
+		f.Hold = true
+	case "drop":
+		f.Drop = true
+	case "drop-after":
+		f.Drop, f.After = true, true
+	default:
+		status, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		f.Status, f.Code, f.Message = status, args[2], "as the script wants it"
+	}
+	awsOf(ts).AddFault(f)
+}
+
+// await N service:Action waits until N such calls are held or done.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	service, action, _ := strings.Cut(args[1], ":")
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	_, err = awsOf(ts).Await(ctx, n, func(r sandbox.Request) bool {
+		return r.Service == service && r.Action == action && r.State != sandbox.Open
+	})
+	ts.Check(err)
+}
+
+// object KEY [REGEXP] looks whether the state bucket has the object, and what
+// is in it. "!" wants it not to be there.
+func object(ts *testscript.TestScript, neg bool, args []string) {
+	o, ok := awsOf(ts).S3.Object(stateBucket, args[0])
+	switch {
+	case neg && ok && len(args) == 1:
+		ts.Fatalf("%s is there:\n%s", args[0], o.Body)
+	case neg && len(args) == 1:
+	case !ok:
+		ts.Fatalf("%s is not there", args[0])
+	case len(args) > 1 && regexp.MustCompile("(?m)"+args[1]).Match(o.Body) == neg:
+		ts.Fatalf("%s: want match %t of %s in:\n%s", args[0], !neg, args[1], o.Body)
+	}
+}
+
+// put KEY FILE puts a file of the script into the state bucket.
+func put(ts *testscript.TestScript, _ bool, args []string) {
+	awsOf(ts).S3.PutObject(stateBucket, args[0], []byte(ts.ReadFile(args[1])))
+}
+
+// requests N [service:Action] wants at most N calls since the last forget, in
+// all or of one kind; "! requests" wants none that changes anything outside
+// the state bucket's locks and history.
+func requests(ts *testscript.TestScript, neg bool, args []string) {
+	var seen []string
+	for _, r := range awsOf(ts).Log() {
+		name := r.Service + ":" + r.Action
+		switch {
+		case neg:
+			reads := strings.HasPrefix(r.Action, "Get") || strings.HasPrefix(r.Action, "Head") || strings.HasPrefix(r.Action, "List") || strings.HasPrefix(r.Action, "Describe")
+			bookkeeping := strings.Contains(r.Resource, "/lock.json") || strings.Contains(r.Resource, "/deployments/")
+			if !reads && !bookkeeping {
+				seen = append(seen, name+" "+r.Resource)
+			}
+		case len(args) < 2 || args[1] == name:
+			seen = append(seen, name+" "+r.Resource)
+		}
+	}
+	most := 0
+	if !neg {
+		var err error
+		most, err = strconv.Atoi(args[0])
+		ts.Check(err)
+	}
+	if len(seen) > most {
+		ts.Fatalf("%d requests, want at most %d:\n%s", len(seen), most, strings.Join(seen, "\n"))
+	}
+}
+
+// edit FILE OLD NEW replaces text in a file.
+func edit(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	text, err := os.ReadFile(path)
+	ts.Check(err)
+	if !bytes.Contains(text, []byte(args[1])) {
+		ts.Fatalf("%s does not hold %s", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(path, bytes.ReplaceAll(text, []byte(args[1]), []byte(args[2])), 0o600))
+}
+
+// output NAME REGEXP looks at a step output in the file that GITHUB_OUTPUT
+// names.
+func output(ts *testscript.TestScript, neg bool, args []string) {
+	lines := strings.Split(ts.ReadFile(ts.Getenv("GITHUB_OUTPUT")), "\n")
+	v, found := "", false
+	for i := 0; i < len(lines); i++ {
+		name, delimiter, ok := strings.Cut(lines[i], "<<")
+		if !ok {
+			continue
+		}
+		j := i + 1 + slices.Index(lines[i+1:], delimiter)
+		if name == args[0] {
+			v, found = strings.Join(lines[i+1:j], "\n"), true // the last counts
+		}
+		i = j
+	}
+	if !found && !neg {
+		ts.Fatalf("there is no output %s", args[0])
+	}
+	if len(args) > 1 && regexp.MustCompile("^(?:"+args[1]+")$").MatchString(v) == neg {
+		ts.Fatalf("output %s is %q, want match %t of %s", args[0], v, !neg, args[1])
+	}
+}

@@ -75,6 +75,7 @@ type Sandbox struct {
 	account, region string
 	types           func(string) (*schema.Type, bool)
 	runCode         bool
+	progress        time.Duration
 	upstream        *upstream // nil when there is none
 	kind            Upstream
 	server          *http.Server
@@ -116,7 +117,7 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 	s := &Sandbox{
 		S3:           s3.New(s3.Options{AccountID: o.AccountID, Region: o.Region}),
 		CloudControl: cloudcontrol.New(cloudcontrol.Options{AccountID: o.AccountID, Region: o.Region, Types: o.Types, Delay: o.ProgressDelay}),
-		account:      o.AccountID, region: o.Region, types: o.Types, runCode: o.RunCode, kind: o.Upstream,
+		account:      o.AccountID, region: o.Region, types: o.Types, runCode: o.RunCode, progress: o.ProgressDelay, kind: o.Upstream,
 		served: make(chan error, 1), changed: make(chan struct{}),
 		functions: map[functionKey]*function{}, mirrored: map[string]bool{},
 	}

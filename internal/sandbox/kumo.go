@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -92,6 +93,17 @@ func serveKumo(proxy http.Handler, account string, w http.ResponseWriter, r *htt
 	out := newAnswer()
 	proxy.ServeHTTP(out, kumoRequest(r, address, body))
 	text := out.body.Bytes()
+	if c.form != nil && out.status >= 400 && bytes.HasPrefix(text, []byte("{")) {
+		// Of what it does not know, kumo complains in JSON in every protocol.
+		var complaint struct {
+			Type    string `json:"__type"`
+			Message string `json:"message"`
+		}
+		if json.Unmarshal(text, &complaint) == nil {
+			refuse(w, c, out.status, complaint.Type, complaint.Message)
+			return
+		}
+	}
 	if result := []byte("<" + c.Action + "Result"); c.form != nil && !bytes.Contains(text, result) {
 		// Kumo leaves an empty result out, which Go's clients do not forgive.
 		text = bytes.Replace(text, []byte("<ResponseMetadata>"), append(result, "/><ResponseMetadata>"...), 1)

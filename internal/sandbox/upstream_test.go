@@ -9,6 +9,7 @@ import (
 	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	ddbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
@@ -90,6 +91,15 @@ func TestUpstreams(t *testing.T) {
 			t.Errorf("alarm: %+v", a)
 		}
 	})
+}
+
+// An error of kumo's is one that clients can read, whatever the protocol.
+func TestWhatKumoDoesNotKnow(t *testing.T) {
+	s := start(t, sandbox.Options{})
+	_, err := ec2.NewFromConfig(once(s)).DescribeFastSnapshotRestores(t.Context(), &ec2.DescribeFastSnapshotRestoresInput{})
+	if c := code(err); c != "UnknownAction" && c != "InvalidAction" {
+		t.Errorf("got %s (%v)", c, err)
+	}
 }
 
 // Lambda takes its code from the sandbox's S3, and misses what is not there.

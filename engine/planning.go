@@ -65,7 +65,25 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 			return d.Route, err
 		},
 	})
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	p.recordNewLayer(d.router)
+	return p, nil
+}
+
+// recordNewLayer makes resources that are replaced be recorded under the layer
+// that makes the new one. Their old rows may say "sdk", because another engine
+// has a provider of its own for the type; the new id is Cloud Control's.
+func (p *planned) recordNewLayer(router *provider.Router) {
+	for _, c := range p.Changes {
+		d := p.decisions[c.LogicalID]
+		replaced := c.Action == plan.Replace || c.Action == plan.MayReplace
+		if replaced && !d.Direct && router.Driver(c.Type) == nil {
+			d.Route.ProvisionedBy = state.ByCloudControl
+			p.decisions[c.LogicalID] = d
+		}
+	}
 }
 
 func (d *deployment) newWorld(record *state.Record) *world {

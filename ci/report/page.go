@@ -264,7 +264,12 @@ func codeNote(c *plan.Change) string {
 
 func (p *page) outputChanges(pl *plan.Plan) {
 	var rows [][]string
+	exports := 0
 	for _, o := range pl.Outputs {
+		if madeByCDK(o.Name) {
+			exports++
+			continue
+		}
 		old, new := outputSides(o)
 		name := code(o.Name)
 		if o.Export {
@@ -276,6 +281,22 @@ func (p *page) outputChanges(pl *plan.Plan) {
 		p.line("**Outputs**")
 	}
 	p.table([]string{"", "Output", "Old", "New"}, rows)
+	p.exports(exports)
+}
+
+// madeByCDK tells whether an output is one that the CDK adds by itself, for a
+// stack that uses another's resource. There are many, and nobody wrote them.
+func madeByCDK(name string) bool {
+	if _, export, ok := strings.Cut(name, ":"); ok {
+		name = export
+	}
+	return strings.HasPrefix(name, "ExportsOutput")
+}
+
+func (p *page) exports(n int) {
+	if n > 0 {
+		p.line(count(n, "output") + " more for other stacks of the app")
+	}
 }
 
 // outputSides renders an output before and after, "" for an absent side.
@@ -297,11 +318,17 @@ func outputSides(o plan.OutputChange) (old, new string) {
 
 func (p *page) outputs(s *result.Stack) {
 	var rows [][]string
+	exports := 0
 	for name, v := range s.Outputs.All() {
+		if madeByCDK(name) {
+			exports++
+			continue
+		}
 		rows = append(rows, []string{code(name), code(outputValue(name, v))})
 	}
 	p.line("**Outputs of " + code(s.Name) + "**")
 	p.table([]string{"Output", "Value"}, rows)
+	p.exports(exports)
 }
 
 func outputValue(name string, v any) string {

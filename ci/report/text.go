@@ -182,6 +182,9 @@ func stackText(s *result.Stack) string {
 	if names := s.Outputs.Keys(); len(names) > 0 {
 		fmt.Fprintf(&b, "%s: outputs\n", name)
 		for _, n := range names {
+			if madeByCDK(n) {
+				continue
+			}
 			fmt.Fprintf(&b, "  %s = %s\n", oneLine(n), oneLine(outputValue(n, s.Outputs.Value(n))))
 		}
 	}

@@ -35,6 +35,8 @@ func Resources() []provider.Resource {
 		eventsResources(),
 		stepFunctionsResources(),
 		cloudwatchResources(),
+		secretsManagerResources(),
+		kmsResources(),
 	)
 }
 

@@ -17,7 +17,7 @@ func lambdaClient(s *provider.Session) *lambda.Client {
 }
 
 func lambdaResources() []provider.Resource {
-	return []provider.Resource{function(), permission(), eventSourceMapping(), layerVersion(), functionURL()}
+	return []provider.Resource{function(), permission(), eventSourceMapping(), layerVersion(), functionURL(), lambdaVersion(), lambdaAlias(), eventInvokeConfig()}
 }
 
 var lambdaGone = []string{"ResourceNotFoundException"}

@@ -47,7 +47,8 @@ func bucket() provider.Resource {
 		Type:       "AWS::S3::Bucket",
 		Name:       "BucketName",
 		Inputs:     []provider.Input{createBucketInput},
-		Updates:    []provider.Input{provider.Bind[s3.CreateBucketInput](provider.Only("ObjectLockEnabled"), provider.Rename{"ObjectLockEnabled": "ObjectLockEnabledForBucket"})},
+		Updates:    []provider.Input{},
+		Handled:    []string{"ObjectLockEnabled"}, // the only one that an update changes
 		Satellites: bucketParts(),
 		Tags: provider.Tags{
 			Property: "Tags",

@@ -36,10 +36,6 @@ var (
 			"LoggingConfiguration":    value.NewObject("Level", "OFF"),
 			"TracingConfiguration":    value.NewObject("Enabled", "false"),
 		})
-	// Tells which changes of the definition an update takes: all.
-	machineDefinition = provider.Bind[sfn.UpdateStateMachineInput](
-		provider.Only(definitionProperties...),
-		provider.Finish(func(*provider.Request, *sfn.UpdateStateMachineInput) error { return nil }, definitionProperties...))
 )
 
 // A state machine is known by its ARN. CreateStateMachine hands back one that
@@ -49,7 +45,8 @@ func stateMachine() provider.Resource {
 		Type:    "AWS::StepFunctions::StateMachine",
 		Name:    "StateMachineName",
 		Inputs:  []provider.Input{createMachineInput},
-		Updates: []provider.Input{updateMachineInput, machineDefinition},
+		Updates: []provider.Input{updateMachineInput},
+		Handled: definitionProperties,
 		Tags: provider.Tags{
 			Property: "Tags", AtCreate: true,
 			Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {

@@ -20,7 +20,7 @@ type Session struct {
 //
 //	client := provider.Client(r.Session, sqs.NewFromConfig)
 func Client[C, O any](s *Session, make func(aws.Config, ...func(*O)) *C, opts ...func(*O)) *C {
-	type key struct{ c *C }
+	type key struct{ _ *C }
 	return client(s, key{}, func() *C { return make(s.Config, opts...) })
 }
 
@@ -28,7 +28,7 @@ func Client[C, O any](s *Session, make func(aws.Config, ...func(*O)) *C, opts ..
 // only what was throttled. Every other failure reaches the engine, which looks
 // for what the failed attempt may have made before it sends another.
 func OnceClient[C, O any](s *Session, make func(aws.Config, ...func(*O)) *C, opts ...func(*O)) *C {
-	type key struct{ c *C }
+	type key struct{ _ *C }
 	return client(s, key{}, func() *C {
 		cfg := s.Config.Copy()
 		cfg.Retryer = func() aws.Retryer {

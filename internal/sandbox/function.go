@@ -64,6 +64,7 @@ func (s *Sandbox) takeCode(c *call) error {
 	}
 	o, ok := s.S3.Version(from.S3Bucket, from.S3Key, from.S3ObjectVersion)
 	if !ok {
+		//lint:ignore ST1005 the words are Lambda's
 		return fmt.Errorf("Error occurred while GetObject. S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not exist.")
 	}
 	if s.kind != Moto {

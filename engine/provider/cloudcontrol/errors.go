@@ -50,7 +50,7 @@ func (e *FailedError) Error() string {
 	return s
 }
 
-// ErrorCode, ErrorMessage and ErrorFault make it an API error.
+// ErrorCode and the two after it make it an API error.
 func (e *FailedError) ErrorCode() string             { return string(e.Code) }
 func (e *FailedError) ErrorMessage() string          { return e.Message }
 func (e *FailedError) ErrorFault() smithy.ErrorFault { return smithy.FaultUnknown }

@@ -17,6 +17,7 @@ import (
 	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/org/cdkd-action/ci/github/githubtest"
 	"github.com/org/cdkd-action/internal/runner"
 	"github.com/org/cdkd-action/internal/sandbox"
 )
@@ -27,6 +28,7 @@ const (
 	region  = "eu-west-1"
 	account = "123456789012"
 	bucket  = "state-of-the-shop"
+	token   = "ghs_token"
 )
 
 func TestAction(t *testing.T) {
@@ -56,6 +58,7 @@ func TestAction(t *testing.T) {
 		}
 	})
 	t.Run("deploy, again, and what cannot be", testDeploy)
+	t.Run("diff on a pull request", testPullRequest)
 	t.Run("cancel in the middle, and resume", testCancel)
 }
 
@@ -91,6 +94,33 @@ func testDeploy(t *testing.T) {
 	a.wantResult(t, unknown, runner.Failure, 1, map[string]string{"outcome": "failed", "exit-code": "1"})
 	if !strings.Contains(unknown.Log, "NoSuchStack") {
 		t.Errorf("the log does not name the stack that there is not:\n%s", unknown.Log)
+	}
+}
+
+func testPullRequest(t *testing.T) {
+	a := newAccount(t)
+	hub := githubtest.New()
+	t.Cleanup(hub.Close)
+	hub.Token(token, githubtest.Actions, true)
+	a.env["GITHUB_API_URL"], a.env["GITHUB_EVENT_NAME"] = hub.URL, "pull_request"
+	a.event = `{"pull_request": {"number": 7,
+		"head": {"repo": {"full_name": "org/shop"}}, "base": {"repo": {"full_name": "org/shop"}}}}`
+
+	for range 2 { // the second run edits the comment of the first
+		r := a.step(t, "cdk.out", map[string]string{"command": "diff", "all": "true"})
+		a.wantResult(t, r, runner.Success, 0, map[string]string{"outcome": "success", "changed": "true"})
+		comments := hub.Comments("org/shop", 7)
+		if len(comments) != 1 || r.Outputs["comment-url"] != comments[0].HTMLURL {
+			t.Fatalf("there are %d comments, want the one at %q", len(comments), r.Outputs["comment-url"])
+		}
+		for _, text := range []string{"ShopStorage", "ShopOrders", "AWS::Scheduler::Schedule"} {
+			if !strings.Contains(comments[0].Body, text) {
+				t.Errorf("the comment does not mention %s:\n%s", text, comments[0].Body)
+			}
+		}
+	}
+	if left := a.S3.Objects(bucket); len(left) > 0 {
+		t.Errorf("diff wrote to the state bucket: %d objects, the first at %s", len(left), left[0].Key)
 	}
 }
 
@@ -130,6 +160,8 @@ type awsAccount struct {
 	*sandbox.Sandbox
 	action *runner.Action
 	job    *runner.Job
+	env    map[string]string
+	event  string
 }
 
 func newAccount(t *testing.T) *awsAccount {
@@ -161,14 +193,7 @@ func newAccount(t *testing.T) *awsAccount {
 	if err := os.CopyFS(job.Workspace, os.DirFS(filepath.Join(root, "examples", "shop"))); err != nil {
 		t.Fatal(err)
 	}
-	return &awsAccount{s, action, job}
-}
-
-func (a *awsAccount) start(t *testing.T, app string, with map[string]string) *runner.Step {
-	t.Helper()
-	with = maps.Clone(with)
-	with["app"], with["state-bucket"] = app, bucket
-	env := map[string]string{
+	a := &awsAccount{Sandbox: s, action: action, job: job, env: map[string]string{
 		"GITHUB_EVENT_NAME":  "push",
 		"GITHUB_REPOSITORY":  "org/shop",
 		"GITHUB_RUN_ID":      "1",
@@ -176,13 +201,20 @@ func (a *awsAccount) start(t *testing.T, app string, with map[string]string) *ru
 		"GITHUB_SERVER_URL":  "https://github.example",
 		"GITHUB_API_URL":     "http://127.0.0.1:9", // a push has no comment to write
 		"RUNNER_OS":          "Linux",
-	}
-	for _, entry := range a.Env() {
+	}}
+	for _, entry := range s.Env() {
 		name, value, _ := strings.Cut(entry, "=")
-		env[name] = value
+		a.env[name] = value
 	}
+	return a
+}
+
+func (a *awsAccount) start(t *testing.T, app string, with map[string]string) *runner.Step {
+	t.Helper()
+	with = maps.Clone(with)
+	with["app"], with["state-bucket"] = app, bucket
 	step, err := a.job.Start(runner.Use{
-		Action: a.action, Image: slim, With: with, Env: env, Token: "ghs_token",
+		Action: a.action, Image: slim, With: with, Env: a.env, Event: a.event, Token: token,
 		// The sandbox listens on the host's loopback.
 		Network: "host",
 	})
@@ -230,7 +262,7 @@ func (a *awsAccount) wantResult(t *testing.T, r *runner.Result, conclusion runne
 	if r.Summary == "" {
 		t.Error("there is no summary")
 	}
-	if strings.Contains(r.Log, "ghs_token") || strings.Contains(r.Summary, "ghs_token") {
+	if strings.Contains(r.Log+r.Summary, token) {
 		t.Error("the token is in the log or in the summary")
 	}
 	for _, o := range a.S3.Objects(bucket) {

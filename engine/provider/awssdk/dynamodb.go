@@ -16,6 +16,10 @@ func dynamoClient(s *provider.Session) *dynamodb.Client {
 	return provider.Client(s, dynamodb.NewFromConfig)
 }
 
+func dynamoOnce(s *provider.Session) *dynamodb.Client {
+	return provider.OnceClient(s, dynamodb.NewFromConfig)
+}
+
 func dynamodbResources() []provider.Resource { return []provider.Resource{table()} }
 
 var tableGone = []string{"ResourceNotFoundException"}
@@ -80,6 +84,19 @@ var tableActive = &provider.Waiter{
 	},
 }
 
+// backupsSet sets them, as soon as that can be: for some seconds after a table
+// became ACTIVE the service is still preparing them.
+var backupsSet = &provider.Waiter{
+	What: "the table's backups to be configurable", OK: []string{"set"}, Cap: 5 * time.Second, Timeout: 3 * time.Minute,
+	Read: func(ctx context.Context, r *provider.Request) (state, detail string, err error) {
+		_, err = provider.Invoke(ctx, r, dynamoClient, (*dynamodb.Client).UpdateContinuousBackups, backupsInput)
+		if provider.HasCode(err, "ContinuousBackupsUnavailableException") {
+			return "unavailable", "", nil
+		}
+		return "set", "", err
+	},
+}
+
 func describeTable(ctx context.Context, r *provider.Request, name string) (*types.TableDescription, error) {
 	out, err := dynamoClient(r.Session).DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if err != nil {
@@ -100,7 +117,7 @@ func table() provider.Resource {
 			{Properties: []string{"TimeToLiveSpecification"}, Input: timeToLiveInput, Settled: true, Put: putTimeToLive, Reset: resetTimeToLive},
 			{
 				Properties: []string{"PointInTimeRecoverySpecification"}, Input: backupsInput, Settled: true,
-				Put: provider.Call(dynamoClient, (*dynamodb.Client).UpdateContinuousBackups, backupsInput),
+				Put: backupsSet.Wait,
 				Reset: func(ctx context.Context, r *provider.Request) error {
 					_, err := dynamoClient(r.Session).UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
 						TableName: &r.PhysicalID, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: aws.Bool(false)},
@@ -127,7 +144,7 @@ func table() provider.Resource {
 			},
 		},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, dynamoClient, (*dynamodb.Client).CreateTable, createTableInput)
+			out, err := provider.Invoke(ctx, r, dynamoOnce, (*dynamodb.Client).CreateTable, createTableInput)
 			if err != nil {
 				return provider.Created{}, err
 			}

@@ -143,7 +143,11 @@ func (l life) run(t *testing.T, s *provider.Session) {
 		if i == 0 {
 			told := 0
 			r.OwnerTag = "0123456789abcdef0123456789abcdef"
+			r.Token = r.OwnerTag
 			r.Made = func(provider.Created) { told++ }
+			if found, err := d.Find(ctx, r); found != "" || err != nil {
+				t.Errorf("%s: found %q, %v before the create", st.name, found, err)
+			}
 			made, err := d.Create(ctx, r)
 			if err != nil {
 				t.Fatalf("%s: create: %v", st.name, err)
@@ -152,6 +156,9 @@ func (l life) run(t *testing.T, s *provider.Session) {
 				t.Errorf("%s: Made was told %d times, want once", st.name, told)
 			}
 			id, attributes = made.PhysicalID, made.Attributes
+			if found, err := d.Find(ctx, r); describe(t, l.typ).Find != nil && (found != id || err != nil) {
+				t.Errorf("%s: found %q, %v after a create whose answer was lost, want %q", st.name, found, err, id)
+			}
 			if l.id != "" && id != l.id {
 				t.Errorf("physical id %q, want %q", id, l.id)
 			}

@@ -18,6 +18,10 @@ func eventsClient(s *provider.Session) *eventbridge.Client {
 	return provider.Client(s, eventbridge.NewFromConfig)
 }
 
+func eventsOnce(s *provider.Session) *eventbridge.Client {
+	return provider.OnceClient(s, eventbridge.NewFromConfig)
+}
+
 func eventsResources() []provider.Resource { return []provider.Resource{rule(), eventBus()} }
 
 var eventsGone = []string{"ResourceNotFoundException"}
@@ -266,7 +270,7 @@ func eventBus() provider.Resource {
 		}},
 		Tags: eventsTags(),
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			if _, err := provider.Invoke(ctx, r, eventsClient, (*eventbridge.Client).CreateEventBus, createBusInput); err != nil {
+			if _, err := provider.Invoke(ctx, r, eventsOnce, (*eventbridge.Client).CreateEventBus, createBusInput); err != nil {
 				return provider.Created{}, err
 			}
 			return provider.Created{PhysicalID: text(r.Properties, "Name")}, nil
@@ -280,6 +284,20 @@ func eventBus() provider.Resource {
 			return err
 		},
 		Gone: eventsGone,
+		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+			id := arn(r, "events", "event-bus/"+text(r.Properties, "Name"))
+			out, err := eventsClient(r.Session).ListTagsForResource(ctx, &eventbridge.ListTagsForResourceInput{ResourceARN: &id})
+			if provider.HasCode(err, eventsGone...) {
+				return nil, nil
+			} else if err != nil {
+				return nil, err
+			}
+			h := &provider.Holder{PhysicalID: text(r.Properties, "Name"), Tags: map[string]string{}}
+			for _, t := range out.Tags {
+				h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+			}
+			return h, nil
+		}),
 		Known: func(r *provider.Request) *value.Object {
 			name := r.PhysicalID
 			if name == "" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 
@@ -13,7 +14,26 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-func iamClient(s *provider.Session) *iam.Client { return provider.Client(s, iam.NewFromConfig) }
+func iamClient(s *provider.Session) *iam.Client {
+	return provider.Client(s, iam.NewFromConfig, patient)
+}
+
+func iamOnce(s *provider.Session) *iam.Client { return provider.OnceClient(s, iam.NewFromConfig) }
+
+// patient lets a client repeat what IAM refuses because policies of one
+// principal are changed side by side, as they are here.
+func patient(o *iam.Options) {
+	o.Retryer = retry.AddWithErrorCodes(o.Retryer, "ConcurrentModification", "ConcurrentModificationException")
+}
+
+// ownerOf returns the tags by which a find tells whose a resource is.
+func ownerOf(tags []types.Tag) map[string]string {
+	out := map[string]string{}
+	for _, t := range tags {
+		out[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return out
+}
 
 func iamResources() []provider.Resource {
 	return []provider.Resource{role(), inlinePolicy(), managedPolicy(), instanceProfile(), user(), group()}

@@ -14,7 +14,14 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-var createPolicyInput = provider.Bind[iam.CreatePolicyInput](provider.Rename{"ManagedPolicyName": "PolicyName"})
+var createPolicyInput = provider.Bind[iam.CreatePolicyInput](
+	provider.Rename{"ManagedPolicyName": "PolicyName"},
+	provider.Finish(func(r *provider.Request, in *iam.CreatePolicyInput) error {
+		if r.OwnerTag != "" { // the type has no tags of its own, the call takes some
+			in.Tags = iamTags(map[string]string{provider.OwnerTagKey: r.OwnerTag})
+		}
+		return nil
+	}))
 
 // A managed policy is known by its ARN. It keeps five versions at most, so an
 // update may have to drop the oldest.
@@ -39,7 +46,7 @@ func managedPolicy() provider.Resource {
 		Inputs:     []provider.Input{createPolicyInput},
 		Satellites: []provider.Satellite{attachments(roles), attachments(users), attachments(groups)},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, iamClient, (*iam.Client).CreatePolicy, createPolicyInput)
+			out, err := provider.Invoke(ctx, r, iamOnce, (*iam.Client).CreatePolicy, createPolicyInput)
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -57,6 +64,14 @@ func managedPolicy() provider.Resource {
 			return value.NewObject("PolicyArn", id)
 		},
 		Read: readManagedPolicy,
+		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+			id := globalARN(r, "iam", "policy"+iamPath(r)+text(r.Properties, "ManagedPolicyName"))
+			out, err := iamClient(r.Session).GetPolicy(ctx, &iam.GetPolicyInput{PolicyArn: &id})
+			if err != nil {
+				return nil, ifThere(err)
+			}
+			return &provider.Holder{PhysicalID: id, Tags: ownerOf(out.Policy.Tags)}, nil
+		}),
 	}
 }
 

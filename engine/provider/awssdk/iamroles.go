@@ -32,7 +32,7 @@ func role() provider.Resource {
 			},
 		},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, iamClient, (*iam.Client).CreateRole, createRoleInput)
+			out, err := provider.Invoke(ctx, r, iamOnce, (*iam.Client).CreateRole, createRoleInput)
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -43,8 +43,15 @@ func role() provider.Resource {
 		},
 		Update: updateRole,
 		Delete: deleteRole,
-		Gone:   iamGone,
-		Read:   readRole,
+		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+			out, err := iamClient(r.Session).GetRole(ctx, &iam.GetRoleInput{RoleName: aws.String(text(r.Properties, "RoleName"))})
+			if err != nil {
+				return nil, ifThere(err)
+			}
+			return &provider.Holder{PhysicalID: *out.Role.RoleName, Tags: ownerOf(out.Role.Tags)}, nil
+		}),
+		Gone: iamGone,
+		Read: readRole,
 		Known: func(r *provider.Request) *value.Object {
 			name := r.PhysicalID
 			if name == "" {
@@ -125,11 +132,7 @@ func readRole(ctx context.Context, r *provider.Request) (*value.Object, error) {
 	if ro.PermissionsBoundary != nil {
 		props.Set("PermissionsBoundary", aws.ToString(ro.PermissionsBoundary.PermissionsBoundaryArn))
 	}
-	tags := map[string]string{}
-	for _, t := range ro.Tags {
-		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	if l := tagList(tags); len(l) > 0 {
+	if l := tagList(ownerOf(ro.Tags)); len(l) > 0 {
 		props.Set("Tags", l)
 	}
 	return props, roles.readPolicies(ctx, r, props)
@@ -167,7 +170,7 @@ func instanceProfile() provider.Resource {
 			},
 		}},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, iamClient, (*iam.Client).CreateInstanceProfile, createInstanceProfileInput)
+			out, err := provider.Invoke(ctx, r, iamOnce, (*iam.Client).CreateInstanceProfile, createInstanceProfileInput)
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -192,6 +195,15 @@ func instanceProfile() provider.Resource {
 			return err
 		},
 		Gone: iamGone,
+		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+			out, err := iamClient(r.Session).GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{
+				InstanceProfileName: aws.String(text(r.Properties, "InstanceProfileName")),
+			})
+			if err != nil {
+				return nil, ifThere(err)
+			}
+			return &provider.Holder{PhysicalID: *out.InstanceProfile.InstanceProfileName, Tags: ownerOf(out.InstanceProfile.Tags)}, nil
+		}),
 		Known: func(r *provider.Request) *value.Object {
 			name := r.PhysicalID
 			if name == "" {
@@ -218,4 +230,11 @@ func instanceProfile() provider.Resource {
 	}
 }
 
-var createInstanceProfileInput = provider.Bind[iam.CreateInstanceProfileInput](provider.Only("InstanceProfileName", "Path"))
+var createInstanceProfileInput = provider.Bind[iam.CreateInstanceProfileInput](
+	provider.Only("InstanceProfileName", "Path"),
+	provider.Finish(func(r *provider.Request, in *iam.CreateInstanceProfileInput) error {
+		if r.OwnerTag != "" { // the type has no tags of its own, the call takes some
+			in.Tags = iamTags(map[string]string{provider.OwnerTagKey: r.OwnerTag})
+		}
+		return nil
+	}))

@@ -42,7 +42,7 @@ func user() provider.Resource {
 			},
 		},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, iamClient, (*iam.Client).CreateUser, createUserInput)
+			out, err := provider.Invoke(ctx, r, iamOnce, (*iam.Client).CreateUser, createUserInput)
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -61,6 +61,13 @@ func user() provider.Resource {
 		},
 		Delete: deleteUser,
 		Gone:   iamGone,
+		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+			out, err := iamClient(r.Session).GetUser(ctx, &iam.GetUserInput{UserName: aws.String(text(r.Properties, "UserName"))})
+			if err != nil {
+				return nil, ifThere(err)
+			}
+			return &provider.Holder{PhysicalID: *out.User.UserName, Tags: ownerOf(out.User.Tags)}, nil
+		}),
 		Known: func(r *provider.Request) *value.Object {
 			name := r.PhysicalID
 			if name == "" {
@@ -147,7 +154,7 @@ func group() provider.Resource {
 		Inputs:     []provider.Input{createGroupInput},
 		Satellites: []provider.Satellite{groups.inlinePolicies(), groups.managedPolicies()},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, iamClient, (*iam.Client).CreateGroup, createGroupInput)
+			out, err := provider.Invoke(ctx, r, iamOnce, (*iam.Client).CreateGroup, createGroupInput)
 			if err != nil {
 				return provider.Created{}, err
 			}

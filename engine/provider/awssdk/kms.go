@@ -15,6 +15,8 @@ import (
 
 func kmsClient(s *provider.Session) *kms.Client { return provider.Client(s, kms.NewFromConfig) }
 
+func kmsOnce(s *provider.Session) *kms.Client { return provider.OnceClient(s, kms.NewFromConfig) }
+
 func kmsResources() []provider.Resource { return []provider.Resource{key(), keyAlias()} }
 
 var kmsGone = []string{"NotFoundException"}
@@ -53,7 +55,7 @@ func key() provider.Resource {
 			},
 		},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, kmsClient, (*kms.Client).CreateKey, createKeyInput)
+			out, err := provider.Invoke(ctx, r, kmsOnce, (*kms.Client).CreateKey, createKeyInput)
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -199,7 +201,7 @@ func keyAlias() provider.Resource {
 		Inputs:  []provider.Input{createKeyAliasInput},
 		Updates: []provider.Input{updateKeyAliasInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			if _, err := provider.Invoke(ctx, r, kmsClient, (*kms.Client).CreateAlias, createKeyAliasInput); err != nil {
+			if _, err := provider.Invoke(ctx, r, kmsOnce, (*kms.Client).CreateAlias, createKeyAliasInput); err != nil {
 				return provider.Created{}, err
 			}
 			return provider.Created{PhysicalID: text(r.Properties, "AliasName")}, nil

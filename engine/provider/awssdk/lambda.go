@@ -16,6 +16,10 @@ func lambdaClient(s *provider.Session) *lambda.Client {
 	return provider.Client(s, lambda.NewFromConfig)
 }
 
+func lambdaOnce(s *provider.Session) *lambda.Client {
+	return provider.OnceClient(s, lambda.NewFromConfig)
+}
+
 func lambdaResources() []provider.Resource {
 	return []provider.Resource{function(), permission(), eventSourceMapping(), layerVersion(), functionURL(), lambdaVersion(), lambdaAlias(), eventInvokeConfig()}
 }
@@ -141,7 +145,7 @@ func function() provider.Resource {
 		},
 		Tags: lambdaTags(func(r *provider.Request) string { return arn(r, "lambda", "function:"+r.PhysicalID) }),
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).CreateFunction, createFunctionInput)
+			out, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).CreateFunction, createFunctionInput)
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -153,6 +157,15 @@ func function() provider.Resource {
 			return err
 		},
 		Gone: lambdaGone,
+		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+			out, err := lambdaClient(r.Session).GetFunction(ctx, &lambda.GetFunctionInput{FunctionName: aws.String(text(r.Properties, "FunctionName"))})
+			if provider.HasCode(err, lambdaGone...) {
+				return nil, nil
+			} else if err != nil {
+				return nil, err
+			}
+			return &provider.Holder{PhysicalID: *out.Configuration.FunctionName, Tags: out.Tags}, nil
+		}),
 		Known: func(r *provider.Request) *value.Object {
 			name := r.PhysicalID
 			if name == "" {

@@ -45,7 +45,7 @@ func permission() provider.Resource {
 		Type:   "AWS::Lambda::Permission",
 		Inputs: []provider.Input{addPermissionInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			_, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).AddPermission, addPermissionInput)
+			_, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).AddPermission, addPermissionInput)
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -181,7 +181,7 @@ func eventSourceMapping() provider.Resource {
 		Updates: []provider.Input{updateMappingInput},
 		Tags:    lambdaTags(func(r *provider.Request) string { return arn(r, "lambda", "event-source-mapping:"+r.PhysicalID) }),
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).CreateEventSourceMapping, createMappingInput)
+			out, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).CreateEventSourceMapping, createMappingInput)
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -228,7 +228,7 @@ func layerVersion() provider.Resource {
 		Name:   "LayerName",
 		Inputs: []provider.Input{publishLayerInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).PublishLayerVersion, publishLayerInput)
+			out, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).PublishLayerVersion, publishLayerInput)
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -318,7 +318,7 @@ func functionURL() provider.Resource {
 		Inputs:  []provider.Input{createURLInput},
 		Updates: []provider.Input{updateURLInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).CreateFunctionUrlConfig, createURLInput)
+			out, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).CreateFunctionUrlConfig, createURLInput)
 			if err != nil {
 				return provider.Created{}, err
 			}

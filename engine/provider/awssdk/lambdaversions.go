@@ -144,7 +144,7 @@ func lambdaAlias() provider.Resource {
 		Updates:    []provider.Input{updateAliasInput},
 		Satellites: []provider.Satellite{provisionedConcurrency()},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).CreateAlias, createAliasInput)
+			out, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).CreateAlias, createAliasInput)
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -160,6 +160,18 @@ func lambdaAlias() provider.Resource {
 			return err
 		},
 		Gone: lambdaGone,
+		// An alias of the name that points where ours does is as good as ours.
+		Find: func(ctx context.Context, r *provider.Request) (string, error) {
+			out, err := lambdaClient(r.Session).GetAlias(ctx, &lambda.GetAliasInput{
+				FunctionName: aws.String(text(r.Properties, "FunctionName")), Name: aws.String(text(r.Properties, "Name")),
+			})
+			if provider.HasCode(err, lambdaGone...) {
+				return "", nil
+			} else if err != nil || aws.ToString(out.FunctionVersion) != text(r.Properties, "FunctionVersion") {
+				return "", err
+			}
+			return aws.ToString(out.AliasArn), nil
+		},
 		Known: func(r *provider.Request) *value.Object {
 			if r.PhysicalID == "" {
 				return nil

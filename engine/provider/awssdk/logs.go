@@ -32,7 +32,8 @@ var (
 // logGroupARN is the form that calls take; the attribute ends in ":*".
 func logGroupARN(r *provider.Request) string { return arn(r, "logs", "log-group:"+r.PhysicalID) }
 
-// A log group is known by its name.
+// A log group is known by its name. It refuses changes that are made side by
+// side.
 func logGroup() provider.Resource {
 	return provider.Resource{
 		Type:    "AWS::Logs::LogGroup",
@@ -41,7 +42,7 @@ func logGroup() provider.Resource {
 		Updates: []provider.Input{updateLogGroupInput},
 		Satellites: []provider.Satellite{
 			{
-				Properties: []string{"RetentionInDays"}, Input: retentionInput,
+				Properties: []string{"RetentionInDays"}, Input: retentionInput, Serial: true,
 				Put: provider.Call(logsClient, (*logs.Client).PutRetentionPolicy, retentionInput),
 				Reset: func(ctx context.Context, r *provider.Request) error {
 					_, err := logsClient(r.Session).DeleteRetentionPolicy(ctx, &logs.DeleteRetentionPolicyInput{LogGroupName: &r.PhysicalID})
@@ -49,7 +50,7 @@ func logGroup() provider.Resource {
 				},
 			},
 			{
-				Properties: []string{"DataProtectionPolicy"}, Input: dataProtectionInput,
+				Properties: []string{"DataProtectionPolicy"}, Input: dataProtectionInput, Serial: true,
 				Put: provider.Call(logsClient, (*logs.Client).PutDataProtectionPolicy, dataProtectionInput),
 				Reset: func(ctx context.Context, r *provider.Request) error {
 					_, err := logsClient(r.Session).DeleteDataProtectionPolicy(ctx, &logs.DeleteDataProtectionPolicyInput{LogGroupIdentifier: &r.PhysicalID})
@@ -57,11 +58,11 @@ func logGroup() provider.Resource {
 				},
 			},
 			{
-				Properties: []string{"BearerTokenAuthenticationEnabled"}, Input: bearerInput,
+				Properties: []string{"BearerTokenAuthenticationEnabled"}, Input: bearerInput, Serial: true,
 				Put: provider.Call(logsClient, (*logs.Client).PutBearerTokenAuthentication, bearerInput),
 			},
-			{Properties: []string{"FieldIndexPolicies"}, Put: putIndexPolicy},
-			{Properties: []string{"ResourcePolicyDocument"}, Put: putLogGroupPolicy},
+			{Properties: []string{"FieldIndexPolicies"}, Serial: true, Put: putIndexPolicy},
+			{Properties: []string{"ResourcePolicyDocument"}, Serial: true, Put: putLogGroupPolicy},
 		},
 		Tags: provider.Tags{
 			Property: "Tags", AtCreate: true,

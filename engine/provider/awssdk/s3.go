@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -17,9 +18,13 @@ import (
 )
 
 // s3Client addresses buckets by host name, except at an endpoint of the user's
-// own, which rarely has a name for each bucket.
+// own, which rarely has a name for each bucket. It repeats what S3 refuses
+// because the configurations of one bucket are written side by side.
 func s3Client(s *provider.Session) *s3.Client {
-	return provider.Client(s, s3.NewFromConfig, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
+	return provider.Client(s, s3.NewFromConfig, func(o *s3.Options) {
+		o.UsePathStyle = o.BaseEndpoint != nil
+		o.Retryer = retry.AddWithErrorCodes(o.Retryer, "OperationAborted")
+	})
 }
 
 func s3Resources() []provider.Resource { return []provider.Resource{bucket(), bucketPolicy()} }

@@ -14,6 +14,8 @@ import (
 
 func ssmClient(s *provider.Session) *ssm.Client { return provider.Client(s, ssm.NewFromConfig) }
 
+func ssmOnce(s *provider.Session) *ssm.Client { return provider.OnceClient(s, ssm.NewFromConfig) }
+
 func ssmResources() []provider.Resource { return []provider.Resource{parameter()} }
 
 var (
@@ -53,7 +55,7 @@ func parameter() provider.Resource {
 			},
 		},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			if _, err := provider.Invoke(ctx, r, ssmClient, (*ssm.Client).PutParameter, createParameterInput); err != nil {
+			if _, err := provider.Invoke(ctx, r, ssmOnce, (*ssm.Client).PutParameter, createParameterInput); err != nil {
 				return provider.Created{}, err
 			}
 			return provider.Created{PhysicalID: text(r.Properties, "Name")}, nil

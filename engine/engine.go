@@ -20,7 +20,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -133,6 +135,9 @@ func (e *CredentialsError) Unwrap() error { return e.Err }
 
 // Remedy says what to do about it.
 func (e *CredentialsError) Remedy() string {
+	if host, ok := errors.AsType[*net.DNSError](e.Err); ok {
+		return fmt.Sprintf("there is no host %s: check the name of the region, and that the network reaches AWS", host.Name)
+	}
 	return "give the step credentials before this one, for example with aws-actions/configure-aws-credentials; " +
 		"a workflow that assumes a role by OIDC needs the permission id-token: write"
 }

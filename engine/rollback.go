@@ -149,6 +149,9 @@ func (d *deployment) revert(ctx context.Context, op *state.Operation) error {
 	if row == nil || row.PhysicalID != op.PhysicalID {
 		return errors.New("the record names another resource by now")
 	}
+	if op.ResourceType == nestedType {
+		return errors.New("the nested stack was updated, and what it was before is in the previous version of the app: deploy that")
+	}
 	if value.Equal(row.Properties, op.Previous.Properties) {
 		d.change(func(r *state.Record) { r.Set(op.LogicalID, op.Previous) }) // only policies differ
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,13 +48,21 @@ func (s *step) newEngine(ctx context.Context) (*engine.Engine, error) {
 	}), nil
 }
 
+// regionName is the form of region names: eu-west-1, us-gov-east-1. It becomes
+// part of host names.
+var regionName = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
+
 func (s *step) awsConfig(ctx context.Context) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(httpClient()),
 		config.WithLogger(logging.LoggerFunc(func(_ logging.Classification, format string, v ...any) { s.log.Debug().Msgf(format, v...) })),
 	}
 	if s.in.Region != "" {
-		options = append(options, config.WithRegion(strings.ToLower(s.in.Region)))
+		region := strings.ToLower(s.in.Region)
+		if !regionName.MatchString(region) {
+			return aws.Config{}, &engine.InputError{What: fmt.Sprintf("region: %q is not the name of an AWS region", s.in.Region), Next: "name one like eu-west-1"}
+		}
+		options = append(options, config.WithRegion(region))
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {

@@ -73,6 +73,16 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 		}
 	},
 	"output": output,
+	"aws":    awsCommand,
+}
+
+// aws runs the aws command line against the sandbox: what is in AWS is looked
+// at by somebody else than ourselves. Its output is stdout's.
+func awsCommand(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec("aws", append([]string{"--endpoint-url", awsOf(ts).URL}, args...)...)
+	if (err != nil) != neg {
+		ts.Fatalf("aws %s: %v", strings.Join(args, " "), err)
+	}
 }
 
 // fault service:Action [hold | drop | drop-after | STATUS CODE | CODE] makes

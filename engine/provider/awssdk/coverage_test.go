@@ -61,3 +61,43 @@ func TestTypesAreDescribedOnce(t *testing.T) {
 		}
 	}
 }
+
+// What an unanswered create made is found by Find, or by sending it again.
+func TestUnansweredCreates(t *testing.T) {
+	repeatable := map[string]string{
+		"AWS::CloudWatch::Alarm":           "a put",
+		"AWS::Events::Rule":                "a put",
+		"AWS::IAM::Policy":                 "a put on each principal",
+		"AWS::Lambda::EventInvokeConfig":   "a put",
+		"AWS::Lambda::Version":             "the same code and configuration give the same version",
+		"AWS::Logs::LogGroup":              "the name is taken by ourselves",
+		"AWS::S3::Bucket":                  "the name is taken by ourselves",
+		"AWS::S3::BucketPolicy":            "a put",
+		"AWS::SNS::Subscription":           "topic, protocol and endpoint give the same subscription",
+		"AWS::SNS::Topic":                  "the name gives the same topic",
+		"AWS::SNS::TopicPolicy":            "a put on each topic",
+		"AWS::SQS::Queue":                  "the name gives the same queue",
+		"AWS::SQS::QueuePolicy":            "a put on each queue",
+		"AWS::StepFunctions::StateMachine": "the name gives the same state machine",
+	}
+	lost := map[string]string{
+		"AWS::IAM::Group":           "takes no tags: refused as a taken name, to be imported",
+		"AWS::Lambda::LayerVersion": "takes no tags and has no name of its own: leaves a version that nothing uses",
+	}
+	for _, r := range Resources() {
+		_, again := repeatable[r.Type]
+		_, known := lost[r.Type]
+		if n := count(r.Find != nil, again, known); n != 1 {
+			t.Errorf("%s: Find %t, repeatable %t, known to be lost %t: want one of them", r.Type, r.Find != nil, again, known)
+		}
+	}
+}
+
+func count(facts ...bool) (n int) {
+	for _, f := range facts {
+		if f {
+			n++
+		}
+	}
+	return n
+}

@@ -170,6 +170,26 @@ func errEmpty(property string) error {
 
 func isARN(s string) bool { return strings.HasPrefix(s, "arn:") }
 
+// whenSettled sends a call again when the service refused it, by one of its
+// codes, because the resource was still busy with an earlier change.
+func whenSettled(ctx context.Context, r *provider.Request, w *provider.Waiter, busy string, call func() error) error {
+	err := call()
+	if !provider.HasCode(err, busy) {
+		return err
+	}
+	if err := w.Wait(ctx, r); err != nil {
+		return err
+	}
+	return call()
+}
+
+// pending tells whether a property is there and not known yet, as it may be
+// when attributes are asked for before a create.
+func pending(r *provider.Request, property string) bool {
+	_, known := value.Text(r.Properties.Value(property))
+	return r.Properties.Has(property) && !known
+}
+
 // findOwned makes a Find of a lookup by name, for creates that fail when they
 // are sent twice: a holder is ours when it carries this create's own tag.
 func findOwned(lookup func(context.Context, *provider.Request) (*provider.Holder, error)) func(context.Context, *provider.Request) (string, error) {

@@ -24,6 +24,9 @@ func dynamodbResources() []provider.Resource { return []provider.Resource{table(
 
 var tableGone = []string{"ResourceNotFoundException"}
 
+// tableBusy also refuses a create of a name that is taken.
+const tableBusy = "ResourceInUseException"
+
 // tableShape are the options that every input with table properties shares.
 var tableShape = []provider.Option{
 	provider.Rename{"SSESpecification.SSEEnabled": "Enabled"},
@@ -152,8 +155,10 @@ func table() provider.Resource {
 		},
 		Update: updateTable,
 		Delete: func(ctx context.Context, r *provider.Request) error {
-			_, err := dynamoClient(r.Session).DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &r.PhysicalID})
-			return err
+			return whenSettled(ctx, r, tableActive, tableBusy, func() error {
+				_, err := dynamoClient(r.Session).DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &r.PhysicalID})
+				return err
+			})
 		},
 		Gone: tableGone,
 		Wait: tableActive,

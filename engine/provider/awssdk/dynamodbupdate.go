@@ -26,7 +26,11 @@ func updateTable(ctx context.Context, r *provider.Request, d provider.Diff) (pro
 				return out, err
 			}
 		}
-		answer, err := dynamoClient(r.Session).UpdateTable(ctx, in)
+		var answer *dynamodb.UpdateTableOutput
+		err := whenSettled(ctx, r, tableActive, tableBusy, func() (err error) {
+			answer, err = dynamoClient(r.Session).UpdateTable(ctx, in)
+			return err
+		})
 		if err != nil {
 			return out, err
 		}

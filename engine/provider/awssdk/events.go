@@ -123,6 +123,9 @@ func rule() provider.Resource {
 		},
 		Known: func(r *provider.Request) *value.Object {
 			id := r.PhysicalID
+			if id == "" && pending(r, "EventBusName") {
+				return nil
+			}
 			if id == "" {
 				id = ruleARN(r)
 			}

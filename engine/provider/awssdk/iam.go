@@ -57,6 +57,28 @@ func iamPath(r *provider.Request) string {
 	return "/"
 }
 
+// knownARN gives the ARN of a role, user, group or profile: the recorded one,
+// which is right also for what was imported from another path.
+func knownARN(kind string) func(*provider.Request) *value.Object {
+	return func(r *provider.Request) *value.Object {
+		if recorded, ok := r.Attributes.Get("Arn"); ok && !pathChanged(r) {
+			return value.NewObject("Arn", recorded)
+		}
+		if r.PhysicalID == "" && pending(r, "Path") {
+			return nil
+		}
+		name := r.PhysicalID
+		if name == "" {
+			name = r.Name
+		}
+		return value.NewObject("Arn", globalARN(r, "iam", kind+iamPath(r)+name))
+	}
+}
+
+func pathChanged(r *provider.Request) bool {
+	return r.Previous != nil && !value.Equal(r.Previous.Value("Path"), r.Properties.Value("Path"))
+}
+
 func iamTags(tags map[string]string) []types.Tag {
 	var out []types.Tag
 	for k, v := range tags {

@@ -58,6 +58,9 @@ func managedPolicy() provider.Resource {
 		Attributes: readPolicyAttributes,
 		Known: func(r *provider.Request) *value.Object {
 			id := r.PhysicalID
+			if id == "" && pending(r, "Path") {
+				return nil
+			}
 			if id == "" {
 				id = globalARN(r, "iam", "policy"+iamPath(r)+r.Name)
 			}

@@ -50,15 +50,9 @@ func role() provider.Resource {
 			}
 			return &provider.Holder{PhysicalID: *out.Role.RoleName, Tags: ownerOf(out.Role.Tags)}, nil
 		}),
-		Gone: iamGone,
-		Read: readRole,
-		Known: func(r *provider.Request) *value.Object {
-			name := r.PhysicalID
-			if name == "" {
-				name = r.Name
-			}
-			return value.NewObject("Arn", globalARN(r, "iam", "role"+iamPath(r)+name))
-		},
+		Gone:  iamGone,
+		Read:  readRole,
+		Known: knownARN("role"),
 	}
 }
 
@@ -204,13 +198,7 @@ func instanceProfile() provider.Resource {
 			}
 			return &provider.Holder{PhysicalID: *out.InstanceProfile.InstanceProfileName, Tags: ownerOf(out.InstanceProfile.Tags)}, nil
 		}),
-		Known: func(r *provider.Request) *value.Object {
-			name := r.PhysicalID
-			if name == "" {
-				name = r.Name
-			}
-			return value.NewObject("Arn", globalARN(r, "iam", "instance-profile"+iamPath(r)+name))
-		},
+		Known: knownARN("instance-profile"),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			out, err := iamClient(r.Session).GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: &r.PhysicalID})
 			if provider.HasCode(err, iamGone...) {

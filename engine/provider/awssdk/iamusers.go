@@ -49,15 +49,14 @@ func user() provider.Resource {
 			return provider.Created{PhysicalID: *out.User.UserName, Attributes: value.NewObject("Arn", aws.ToString(out.User.Arn))}, nil
 		},
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			if !d.Changed("Path") {
-				return provider.Updated{}, users.boundary(ctx, r, d)
+			if d.Changed("Path") {
+				path := iamPath(r)
+				_, err := iamClient(r.Session).UpdateUser(ctx, &iam.UpdateUserInput{UserName: &r.PhysicalID, NewPath: &path})
+				if err != nil {
+					return provider.Updated{}, err
+				}
 			}
-			path := iamPath(r)
-			_, err := iamClient(r.Session).UpdateUser(ctx, &iam.UpdateUserInput{UserName: &r.PhysicalID, NewPath: &path})
-			if err != nil {
-				return provider.Updated{}, err
-			}
-			return provider.Updated{Attributes: value.NewObject("Arn", globalARN(r, "iam", "user"+path+r.PhysicalID))}, users.boundary(ctx, r, d)
+			return provider.Updated{}, users.boundary(ctx, r, d)
 		},
 		Delete: deleteUser,
 		Gone:   iamGone,
@@ -68,13 +67,7 @@ func user() provider.Resource {
 			}
 			return &provider.Holder{PhysicalID: *out.User.UserName, Tags: ownerOf(out.User.Tags)}, nil
 		}),
-		Known: func(r *provider.Request) *value.Object {
-			name := r.PhysicalID
-			if name == "" {
-				name = r.Name
-			}
-			return value.NewObject("Arn", globalARN(r, "iam", "user"+iamPath(r)+name))
-		},
+		Known: knownARN("user"),
 	}
 }
 
@@ -161,12 +154,9 @@ func group() provider.Resource {
 			return provider.Created{PhysicalID: *out.Group.GroupName, Attributes: value.NewObject("Arn", aws.ToString(out.Group.Arn))}, nil
 		},
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			if !d.Changed("Path") {
-				return provider.Updated{}, nil
-			}
 			path := iamPath(r)
 			_, err := iamClient(r.Session).UpdateGroup(ctx, &iam.UpdateGroupInput{GroupName: &r.PhysicalID, NewPath: &path})
-			return provider.Updated{Attributes: value.NewObject("Arn", globalARN(r, "iam", "group"+path+r.PhysicalID))}, err
+			return provider.Updated{}, err
 		},
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			c := iamClient(r.Session)
@@ -189,13 +179,7 @@ func group() provider.Resource {
 			_, err := c.DeleteGroup(ctx, &iam.DeleteGroupInput{GroupName: &r.PhysicalID})
 			return err
 		},
-		Gone: iamGone,
-		Known: func(r *provider.Request) *value.Object {
-			name := r.PhysicalID
-			if name == "" {
-				name = r.Name
-			}
-			return value.NewObject("Arn", globalARN(r, "iam", "group"+iamPath(r)+name))
-		},
+		Gone:  iamGone,
+		Known: knownARN("group"),
 	}
 }

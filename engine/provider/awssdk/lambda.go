@@ -26,6 +26,10 @@ func lambdaResources() []provider.Resource {
 
 var lambdaGone = []string{"ResourceNotFoundException"}
 
+// functionBusy refuses a change of a function that is still being made or
+// changed.
+const functionBusy = "ResourceConflictException"
+
 // inlineCode returns the function's inline source as a zip file, nil when its
 // code comes from elsewhere.
 func inlineCode(r *provider.Request) ([]byte, error) {
@@ -191,7 +195,11 @@ func updateFunction(ctx context.Context, r *provider.Request, d provider.Diff) (
 	code := d.Changed("Code", "Architectures") || d.Changed("Runtime") && r.Properties.Object("Code").Has("ZipFile")
 	var out provider.Updated
 	if updateFunctionInput.Changed(d) {
-		answer, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).UpdateFunctionConfiguration, updateFunctionInput)
+		var answer *lambda.UpdateFunctionConfigurationOutput
+		err := whenSettled(ctx, r, functionActive, functionBusy, func() (err error) {
+			answer, err = provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).UpdateFunctionConfiguration, updateFunctionInput)
+			return err
+		})
 		if err != nil {
 			return out, err
 		}
@@ -203,7 +211,11 @@ func updateFunction(ctx context.Context, r *provider.Request, d provider.Diff) (
 		}
 	}
 	if code {
-		if _, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).UpdateFunctionCode, updateCodeInput); err != nil {
+		err := whenSettled(ctx, r, functionActive, functionBusy, func() error {
+			_, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).UpdateFunctionCode, updateCodeInput)
+			return err
+		})
+		if err != nil {
 			return out, err
 		}
 		if r.Wait != provider.WaitNone {

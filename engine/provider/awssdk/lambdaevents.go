@@ -3,6 +3,7 @@ package awssdk
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -43,6 +44,21 @@ var (
 		}))
 )
 
+// A mapping takes no change while an earlier one is under way.
+const mappingBusy = "ResourceInUseException"
+
+var mappingSettled = &provider.Waiter{
+	What: "the event source mapping to be enabled or disabled", OK: []string{"Enabled", "Disabled"},
+	Cap: 5 * time.Second,
+	Read: func(ctx context.Context, r *provider.Request) (state, detail string, err error) {
+		out, err := lambdaClient(r.Session).GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &r.PhysicalID})
+		if err != nil {
+			return "", "", err
+		}
+		return aws.ToString(out.State), aws.ToString(out.StateTransitionReason), nil
+	},
+}
+
 // An event source mapping is known by its UUID. Its create is not idempotent:
 // what an unanswered one made is found by function and source.
 func eventSourceMapping() provider.Resource {
@@ -59,12 +75,17 @@ func eventSourceMapping() provider.Resource {
 			return provider.Created{PhysicalID: *out.UUID}, nil
 		},
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).UpdateEventSourceMapping, updateMappingInput)
+			err := whenSettled(ctx, r, mappingSettled, mappingBusy, func() error {
+				_, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).UpdateEventSourceMapping, updateMappingInput)
+				return err
+			})
 			return provider.Updated{}, err
 		},
 		Delete: func(ctx context.Context, r *provider.Request) error {
-			_, err := lambdaClient(r.Session).DeleteEventSourceMapping(ctx, &lambda.DeleteEventSourceMappingInput{UUID: &r.PhysicalID})
-			return err
+			return whenSettled(ctx, r, mappingSettled, mappingBusy, func() error {
+				_, err := lambdaClient(r.Session).DeleteEventSourceMapping(ctx, &lambda.DeleteEventSourceMappingInput{UUID: &r.PhysicalID})
+				return err
+			})
 		},
 		Gone: lambdaGone,
 		Known: func(r *provider.Request) *value.Object {

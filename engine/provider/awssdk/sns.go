@@ -82,6 +82,11 @@ func topic() provider.Resource {
 		},
 		Update: updateTopic,
 		Delete: func(ctx context.Context, r *provider.Request) error {
+			if r.Properties.Has("ArchivePolicy") { // a topic that archives is not deleted
+				if err := setTopicAttribute(ctx, r, "ArchivePolicy", "{}"); err != nil {
+					return err
+				}
+			}
 			_, err := snsClient(r.Session).DeleteTopic(ctx, &sns.DeleteTopicInput{TopicArn: &r.PhysicalID})
 			return err
 		},

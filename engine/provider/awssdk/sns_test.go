@@ -130,14 +130,15 @@ func TestSubscriptionAndTopicPolicy(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		return []string{out.Attributes["RawMessageDelivery"], out.Attributes["FilterPolicy"]}, nil
+		return []string{out.Attributes["RawMessageDelivery"], out.Attributes["FilterPolicy"], out.Attributes["RedrivePolicy"]}, nil
 	}
 	life{
 		typ: "AWS::SNS::Subscription",
 		steps: []step{
-			{"create", `{` + to + `, "RawMessageDelivery": true, "FilterPolicy": {"kind": ["a"]}}`, seen, []string{"true", `{"kind":["a"]}`}},
-			{"change", `{` + to + `, "FilterPolicy": {"kind": ["b"]}}`, seen, []string{"false", `{"kind":["b"]}`}},
-			{"remove", `{` + to + `}`, seen, []string{"false", "{}"}},
+			{"create", `{` + to + `, "RawMessageDelivery": true, "FilterPolicy": {"kind": ["a"]}, "RedrivePolicy": {"deadLetterTargetArn": "arn:aws:sqs:eu-west-1:123456789012:Shop-Subscriber"}}`,
+				seen, []string{"true", `{"kind":["a"]}`, `{"deadLetterTargetArn":"arn:aws:sqs:eu-west-1:123456789012:Shop-Subscriber"}`}},
+			{"change", `{` + to + `, "FilterPolicy": {"kind": ["b"]}}`, seen, []string{"false", `{"kind":["b"]}`, ""}},
+			{"remove", `{` + to + `}`, seen, []string{"false", "{}", ""}},
 		},
 		gone: func(ctx context.Context, id string) error {
 			_, err := c.GetSubscriptionAttributes(ctx, &sns.GetSubscriptionAttributesInput{SubscriptionArn: &id})

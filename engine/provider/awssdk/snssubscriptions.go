@@ -12,11 +12,14 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
+// noValue resets an attribute that takes no empty text, by a call without one.
+const noValue = "\x00"
+
 // subscriptionDefaults are in the order in which they must be set: the scope
 // decides how a filter policy is read.
 var subscriptionDefaults = []attribute{
 	{"FilterPolicyScope", "MessageAttributes"}, {"FilterPolicy", "{}"}, {"DeliveryPolicy", ""}, {"RawMessageDelivery", "false"},
-	{"RedrivePolicy", "{}"}, {"ReplayPolicy", "{}"}, {"SubscriptionRoleArn", ""},
+	{"RedrivePolicy", noValue}, {"ReplayPolicy", noValue}, {"SubscriptionRoleArn", ""},
 }
 
 var subscribeInput = provider.Bind[sns.SubscribeInput](
@@ -64,12 +67,14 @@ func subscription() provider.Resource {
 				if !d.Changed(a.property) {
 					continue
 				}
-				v := document(r.Properties, a.property)
+				v := aws.String(document(r.Properties, a.property))
 				if d.Removed(a.property) {
-					v = a.reset
+					if v = &a.reset; a.reset == noValue {
+						v = nil
+					}
 				}
 				_, err := snsClient(r.Session).SetSubscriptionAttributes(ctx, &sns.SetSubscriptionAttributesInput{
-					SubscriptionArn: &r.PhysicalID, AttributeName: aws.String(a.property), AttributeValue: &v,
+					SubscriptionArn: &r.PhysicalID, AttributeName: aws.String(a.property), AttributeValue: v,
 				}, there(r))
 				if err != nil {
 					return provider.Updated{}, fmt.Errorf("set subscription attribute %s: %w", a.property, err)

@@ -101,6 +101,11 @@ type RunOptions struct {
 	Command string    // deploy, destroy or rollback
 	Engine  string    // name/version
 	Start   time.Time // zero: now
+
+	// Index, when set, is what RunIndex returned, and Histories what Presence
+	// found: the end of the run then writes without reading first.
+	Index     *RunIndex
+	Histories []string
 }
 
 // A Run writes the history of one command on a top-level stack. It is best
@@ -189,20 +194,15 @@ func (r *Run) Finish(ctx context.Context, result string, counts *Counts, failure
 	r.abort() // what it did not get written is written now
 	<-r.over
 	var wg sync.WaitGroup
-	var saveErr, readErr error
-	var index *runIndex
+	var saveErr error
 	wg.Go(func() { saveErr = r.save(ctx) })
-	wg.Go(func() { index, readErr = r.stack.readRunIndex(ctx) })
+	err := r.stack.enterRun(ctx, r.opt, RunSummary{
+		RunID: r.opt.ID, Command: r.opt.Command, Engine: r.opt.Engine,
+		StartedAt: r.opt.Start.UTC().Format(isoTime), FinishedAt: end.UTC().Format(isoTime),
+		Result: result, Events: r.events,
+	})
 	wg.Wait()
-	err := errors.Join(saveErr, readErr)
-	if err == nil {
-		err = r.stack.enterRun(ctx, index, RunSummary{
-			RunID: r.opt.ID, Command: r.opt.Command, Engine: r.opt.Engine,
-			StartedAt: r.opt.Start.UTC().Format(isoTime), FinishedAt: end.UTC().Format(isoTime),
-			Result: result, Events: r.events,
-		})
-	}
-	if err != nil {
+	if err := errors.Join(saveErr, err); err != nil {
 		r.warn(err)
 	}
 }

@@ -125,7 +125,13 @@ func (k *Stack) Lock(ctx context.Context, opt LockOptions) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.renew(context.WithoutCancel(ctx))
+	ctx = context.WithoutCancel(ctx)
+	l.renew(ctx)
+	if l.TookOver != nil {
+		if err := k.abandon(ctx, l.TookOver); err != nil {
+			opt.Warn(err.Error())
+		}
+	}
 	return l, nil
 }
 
@@ -185,9 +191,16 @@ func (k *Stack) heldBy(opt LockOptions, r *LockRecord) *HeldError {
 }
 
 // ForceUnlock removes the lock whoever holds it, and its oldest form. It
-// returns the holder, nil when there was no lock that could be read.
+// returns the holder, nil when there was no lock that could be read. The ledger
+// is told when the holder must have stopped; where that fails, a warning says
+// so.
 func (k *Stack) ForceUnlock(ctx context.Context) (*LockRecord, error) {
-	r, _, readErr := k.peek(ctx)
+	r, etag, readErr := k.peek(ctx)
+	if r != nil || etag != Absent {
+		if err := k.abandon(ctx, r); err != nil {
+			k.store.warn(err.Error())
+		}
+	}
 	for _, key := range []string{k.key(lockName), k.legacyKey(lockName)} {
 		if err := k.store.remove(ctx, key); err != nil {
 			return r, fmt.Errorf("unlock stack %s in %s: %w", k.Name, k.Region, err)

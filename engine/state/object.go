@@ -128,6 +128,36 @@ func (s *Store) write(ctx context.Context, key string, body []byte, contentType 
 	return "", err
 }
 
+// persistTime is how long one write is sent again when it fails in passing.
+const persistTime = 20 * time.Second
+
+// persist is write for what must not be lost: it repeats, with the same
+// condition, what fails in passing, and insists on a version to go on from.
+func (s *Store) persist(ctx context.Context, key string, body []byte, etag ETag) (ETag, error) {
+	ctx, cancel := context.WithTimeout(ctx, persistTime)
+	defer cancel()
+	cond := when(etag)
+	wait := 200 * time.Millisecond
+	for {
+		written, err := s.write(ctx, key, body, typeJSON, cond)
+		switch {
+		case err == nil && written != Absent:
+			return written, nil
+		case err == nil:
+			return "", &RequestError{s.bucket, key, "write", errors.New("the answer names no version to go on from")}
+		case errors.Is(err, errUnsupported) && cond.absent:
+			cond = always // the lock alone guards a first write here
+			continue
+		case !passing(err):
+			return "", err
+		}
+		if pause(ctx, wait+rand.N(wait/2)) != nil {
+			return "", err
+		}
+		wait = min(2*wait, 2*time.Second)
+	}
+}
+
 // remove deletes the object whatever it is. One that is not there is gone.
 func (s *Store) remove(ctx context.Context, key string) error {
 	err := s.delete(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key})

@@ -35,29 +35,54 @@ type runIndex struct {
 	LastModified int64        `json:"lastModified"`
 }
 
-// readRunIndex returns an empty index when there is none that can be used.
-func (k *Stack) readRunIndex(ctx context.Context) (*runIndex, error) {
-	body, _, err := k.store.get(ctx, k.key(eventsFolder+eventIndexName))
-	index := &runIndex{}
+// A RunIndex is a stack's index of runs as it was read; see RunOptions.
+type RunIndex struct {
+	index *runIndex
+	etag  ETag
+}
+
+// RunIndex reads the index of runs; one that is missing or broken is empty.
+func (k *Stack) RunIndex(ctx context.Context) (*RunIndex, error) {
+	body, etag, err := k.store.get(ctx, k.key(eventsFolder+eventIndexName))
 	if err != nil && !errors.Is(err, errAbsent) {
 		return nil, err
 	}
+	index := &runIndex{}
 	if err != nil || json.Unmarshal(body, index) != nil || index.IndexVersion != 1 {
-		return &runIndex{}, nil
+		index = &runIndex{}
 	}
-	return index, nil
+	return &RunIndex{index, etag}, nil
 }
 
 // enterRun writes the index with one more run and deletes the histories that
-// fall out of it.
-func (k *Stack) enterRun(ctx context.Context, index *runIndex, run RunSummary) error {
-	index.IndexVersion, index.StackName, index.Region = 1, k.Name, k.Region
-	index.LastModified = time.Now().UnixMilli()
-	index.Runs = slices.DeleteFunc(index.Runs, func(r RunSummary) bool { return r.RunID == run.RunID })
-	index.Runs = append([]RunSummary{run}, index.Runs...)
-	full := len(index.Runs) >= runsKept
-	if full {
-		index.Runs = index.Runs[:runsKept]
+// fall out of it. It goes on from what was read before; an index that somebody
+// else wrote since is read again.
+func (k *Stack) enterRun(ctx context.Context, opt RunOptions, run RunSummary) error {
+	read, histories, err := opt.Index, opt.Histories, error(nil)
+	if read != nil {
+		if err = k.writeRunIndex(ctx, read.index, when(read.etag), run, histories); !isConflict(err) && !errors.Is(err, errUnsupported) {
+			return err
+		}
+	}
+	if read, err = k.RunIndex(ctx); err != nil {
+		return err
+	}
+	if opt.Index == nil && len(read.index.Runs) >= runsKept-1 {
+		if histories, err = k.runIDs(ctx); err != nil {
+			return err
+		}
+	}
+	return k.writeRunIndex(ctx, read.index, always, run, histories)
+}
+
+// writeRunIndex writes the index while it deletes those of the histories that
+// are older than all that it names.
+func (k *Stack) writeRunIndex(ctx context.Context, read *runIndex, cond condition, run RunSummary, histories []string) error {
+	index := runIndex{IndexVersion: 1, StackName: k.Name, Region: k.Region, LastModified: time.Now().UnixMilli(), Runs: []RunSummary{run}}
+	for _, r := range read.Runs {
+		if r.RunID != run.RunID && len(index.Runs) < runsKept {
+			index.Runs = append(index.Runs, r)
+		}
 	}
 	v, err := value.From(index)
 	if err != nil {
@@ -67,24 +92,21 @@ func (k *Stack) enterRun(ctx context.Context, index *runIndex, run RunSummary) e
 	if err != nil {
 		return err
 	}
-	if _, err := k.store.put(ctx, k.key(eventsFolder+eventIndexName), body, typeJSON, always); err != nil {
-		return err
-	}
-	if !full {
-		return nil
-	}
-	ids, err := k.runIDs(ctx)
-	if err != nil {
-		return err
-	}
-	oldest := slices.MinFunc(index.Runs, func(a, b RunSummary) int { return strings.Compare(a.RunID, b.RunID) }).RunID
 	var old []string
-	for _, id := range ids {
-		if id < oldest {
-			old = append(old, k.key(eventsFolder+id+eventsSuffix))
+	if len(index.Runs) == runsKept {
+		oldest := slices.MinFunc(index.Runs, func(a, b RunSummary) int { return strings.Compare(a.RunID, b.RunID) }).RunID
+		for _, id := range histories {
+			if id < oldest {
+				old = append(old, k.key(eventsFolder+id+eventsSuffix))
+			}
 		}
 	}
-	return k.store.removeAll(ctx, old)
+	var wg sync.WaitGroup
+	var purgeErr error
+	wg.Go(func() { purgeErr = k.store.removeAll(ctx, old) })
+	_, err = k.store.put(ctx, k.key(eventsFolder+eventIndexName), body, typeJSON, cond)
+	wg.Wait()
+	return errors.Join(err, purgeErr)
 }
 
 // runIDs lists the runs that have a history, oldest first.
@@ -102,9 +124,9 @@ func (k *Stack) runIDs(ctx context.Context) (ids []string, err error) {
 // Runs returns the stack's latest runs, newest first. When their index cannot
 // be used, it is put together from the histories.
 func (k *Stack) Runs(ctx context.Context) ([]RunSummary, error) {
-	index, err := k.readRunIndex(ctx)
-	if err == nil && len(index.Runs) > 0 {
-		return index.Runs, nil
+	read, err := k.RunIndex(ctx)
+	if err == nil && len(read.index.Runs) > 0 {
+		return read.index.Runs, nil
 	}
 	ids, listErr := k.runIDs(ctx)
 	if err := errors.Join(err, listErr); err != nil {

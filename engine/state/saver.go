@@ -5,14 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 )
-
-// saveRetry is how long one save is sent again when it fails in passing.
-const saveRetry = 20 * time.Second
 
 // A Saver writes the record of one stack, one write at a time: while one is
 // under way the next collects everything since. Each write is guarded by the
@@ -186,29 +182,7 @@ func (s *Saver) dropLegacy() {
 	}
 }
 
-// saveRecord writes the record and repeats, with the same condition, what
-// fails in passing.
+// saveRecord writes the record.
 func (k *Stack) saveRecord(ctx context.Context, body []byte, etag ETag) (ETag, error) {
-	ctx, cancel := context.WithTimeout(ctx, saveRetry)
-	defer cancel()
-	key, cond := k.key(recordName), when(etag)
-	wait := 200 * time.Millisecond
-	for {
-		written, err := k.store.write(ctx, key, body, typeJSON, cond)
-		switch {
-		case err == nil && written != Absent:
-			return written, nil
-		case err == nil:
-			return "", &RequestError{k.store.bucket, key, "write", errors.New("the answer names no version to go on from")}
-		case errors.Is(err, errUnsupported) && cond.absent:
-			cond = always // the lock alone guards a first save here
-			continue
-		case !passing(err):
-			return "", err
-		}
-		if pause(ctx, wait+rand.N(wait/2)) != nil {
-			return "", err
-		}
-		wait = min(2*wait, 2*time.Second)
-	}
+	return k.store.persist(ctx, k.key(recordName), body, etag)
 }

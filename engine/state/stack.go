@@ -53,6 +53,9 @@ type Presence struct {
 	Listed bool
 
 	Record, Lock, Journal, Ledger, Pending, Retained, Events bool
+
+	// Histories are the ids of the runs that have one, oldest first.
+	Histories []string
 }
 
 // Presence looks which objects there are, in one request.
@@ -60,17 +63,24 @@ func (k *Stack) Presence(ctx context.Context) (Presence, error) {
 	p := Presence{Listed: true}
 	flags := map[string]*bool{
 		recordName: &p.Record, lockName: &p.Lock, journalName: &p.Journal, ledgerName: &p.Ledger,
-		pendingName: &p.Pending, retainedName: &p.Retained, eventsFolder: &p.Events,
+		pendingName: &p.Pending, retainedName: &p.Retained,
 	}
 	folder := k.key("")
-	err := k.store.list(ctx, folder, "/", func(key string) bool {
-		if flag := flags[strings.TrimPrefix(key, folder)]; flag != nil {
+	err := k.store.list(ctx, folder, "", func(key string) bool {
+		name := strings.TrimPrefix(key, folder)
+		if flag := flags[name]; flag != nil {
 			*flag = true
+		}
+		if event, ok := strings.CutPrefix(name, eventsFolder); ok {
+			p.Events = true
+			if id, ok := strings.CutSuffix(event, eventsSuffix); ok {
+				p.Histories = append(p.Histories, id)
+			}
 		}
 		return true
 	})
 	if is[*AccessError](err) {
-		return Presence{false, true, true, true, true, true, true, true}, nil
+		return Presence{Record: true, Lock: true, Journal: true, Ledger: true, Pending: true, Retained: true, Events: true}, nil
 	}
 	if err != nil {
 		return Presence{}, fmt.Errorf("look up stack %s in %s: %w", k.Name, k.Region, err)

@@ -1,0 +1,179 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+)
+
+// A Fate is what became of a create.
+type Fate int
+
+const (
+	// FateUnknown: it failed, and may have made something all the same.
+	FateUnknown Fate = iota
+	// FateNothing: it was not sent, or was refused outright.
+	FateNothing
+	// FateOver: what it made is recorded, or gone again.
+	FateOver
+	// FateOpen: it had no answer when the run had to end.
+	FateOpen
+)
+
+// FateOf reads a create's fate out of its error.
+func FateOf(err error) Fate {
+	switch {
+	case err == nil:
+		return FateOver
+	case refusedOutright(err):
+		return FateNothing
+	}
+	return FateUnknown
+}
+
+// refusedOutright tells whether a service answered that it did nothing: a 4xx
+// that is neither throttling nor a timeout, with nothing else in the chain that
+// leaves it open. An earlier attempt without an answer does.
+func refusedOutright(err error) bool {
+	answered, open := false, false
+	var walk func(error)
+	walk = func(err error) {
+		if re, ok := err.(*awshttp.ResponseError); ok {
+			answered = true
+			switch s := re.HTTPStatusCode(); {
+			case s < 400, s >= 500, s == http.StatusRequestTimeout, s == http.StatusTooManyRequests:
+				open = true
+			}
+		}
+		if api, ok := err.(smithy.APIError); ok {
+			if _, throttled := retry.DefaultThrottleErrorCodes[api.ErrorCode()]; throttled {
+				open = true
+			}
+		}
+		if t, ok := err.(interface{ Timeout() bool }); ok && t.Timeout() {
+			open = true
+		}
+		switch w := err.(type) {
+		case interface{ Unwrap() error }:
+			if inner := w.Unwrap(); inner != nil {
+				walk(inner)
+			}
+		case interface{ Unwrap() []error }:
+			for _, inner := range w.Unwrap() {
+				walk(inner)
+			}
+		}
+	}
+	walk(err)
+	return answered && !open
+}
+
+// A Settlement is how a run ended, for its ledger.
+type Settlement struct {
+	// Record is what is recorded at the end. Entries that it answers go.
+	Record *Record
+	// Fates are those of this run's creates, by logical id. A create of it that
+	// is neither recorded nor named here counts as FateUnknown.
+	Fates map[string]Fate
+	// Sealed, when not zero, is when the run let go of what is FateOpen.
+	Sealed time.Time
+}
+
+// Settle brings the ledger up to date at the end of a run, with the lock still
+// held: one write, none when nothing changes. When that fails twice it writes
+// at least when the run ended. The error is for a person to read; the run's
+// result stands.
+func (l *Ledger) Settle(ctx context.Context, s Settlement) error {
+	if l.unusable != nil {
+		return nil // said to whoever wanted something of it
+	}
+	now := time.Now()
+	var err error
+	for range 2 {
+		err = l.series.change(ctx, func(d *ledgerDoc) bool { return d.settle(s, now) })
+		if err == nil || isConflict(err) || ctx.Err() != nil {
+			break
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if !isConflict(err) && ctx.Err() == nil {
+		endErr := l.series.change(ctx, func(d *ledgerDoc) bool { return d.end(now) })
+		if endErr == nil {
+			return fmt.Errorf("the ledger of stack %s in %s only says when this run ended: %w", l.stack.Name, l.stack.Region, err)
+		}
+		err = errors.Join(err, endErr)
+	}
+	return fmt.Errorf("the ledger of stack %s in %s still names creates of this run as if it were under way, "+
+		"so a later run may ask for an import of what it would else have recognised: %w", l.stack.Name, l.stack.Region, err)
+}
+
+// settle leaves what an earlier run wrote and this one kept as it is, unless
+// its resource is accounted for.
+func (d *ledgerDoc) settle(s Settlement, now time.Time) (changed bool) {
+	before := d.clone()
+	maps.DeleteFunc(d.sent, func(id string, e Entry) bool {
+		fate, named := s.Fates[id]
+		return e.done(s.Record.Row(id)) || named && fate == FateOver || d.fresh[id] && fate == FateNothing
+	})
+	for id, e := range d.sent {
+		if d.fresh[id] && s.Fates[id] == FateUnknown && e.FailedAt == 0 {
+			e.FailedAt = now.UnixMilli()
+			d.sent[id] = e
+		}
+	}
+	d.recorded = d.recorded || d.there && s.Record != nil
+	if !s.Sealed.IsZero() && len(d.sent) > 0 {
+		d.end(s.Sealed)
+	}
+	if len(d.sent) == 0 {
+		d.abandonedAt = 0 // there is nothing left to bound
+	}
+	return d.recorded != before.recorded || d.abandonedAt != before.abandonedAt || !maps.Equal(d.sent, before.sent)
+}
+
+// end bounds the entries by the end of the run, unless a later one stands.
+func (d *ledgerDoc) end(at time.Time) (changed bool) {
+	if ms := at.UnixMilli(); ms > d.abandonedAt {
+		d.abandonedAt = ms
+		return true
+	}
+	return false
+}
+
+// abandon notes when the run that held a lock can last have worked: an
+// interval after it last renewed it. A lock that does not say when that was
+// stopped being anybody's now.
+func (k *Stack) abandon(ctx context.Context, lock *LockRecord) error {
+	at := time.Now()
+	if lock != nil && !lock.Expires.IsZero() {
+		at = lock.Expires.Add(-LockTTL + LockInterval)
+	}
+	d, etag, err := k.readLedger(ctx)
+	if err != nil || d == nil || !d.adopts() {
+		return err
+	}
+	ledger := newSeries(ctx, k.store, k.key(ledgerName), d, etag)
+	if err := ledger.change(ctx, func(d *ledgerDoc) bool { return d.end(at) }); err != nil {
+		return fmt.Errorf("note in the ledger of stack %s in %s when its earlier run ended: %w", k.Name, k.Region, err)
+	}
+	return nil
+}
+
+// adopts tells whether an entry vouches for a name.
+func (d *ledgerDoc) adopts() bool {
+	for _, e := range d.sent {
+		if e.ByName() {
+			return true
+		}
+	}
+	return false
+}

@@ -105,6 +105,49 @@ func TestRunEndIsTwoRequestsDeep(t *testing.T) { // (S-143)
 	}
 }
 
+func TestRunEndGoesOnFromWhatWasRead(t *testing.T) { // (S-143)
+	id := func(i int) string { return fmt.Sprintf("20260101T0000%02d000Z-00000000", i) }
+	c, k := shop(t)
+	for i := range 20 {
+		k.StartRun(t.Context(), RunOptions{ID: id(i)}).Finish(t.Context(), Succeeded, nil, nil)
+	}
+	read := func() RunOptions {
+		index, err := k.RunIndex(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := k.Presence(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return RunOptions{Index: index, Histories: found.Histories}
+	}
+	opt, late := read(), read()
+	c.requests()
+
+	var all sync.WaitGroup
+	all.Add(3) // deadlocks unless all are sent at once
+	meet := first(func() { all.Done(); all.Wait() })
+	for _, request := range [][2]string{{"PutObject", ".jsonl"}, {"PutObject", "index.json"}, {"DeleteObjects", ""}} {
+		c.on(request[0], request[1], 0, 1, meet)
+	}
+	opt.ID = id(20)
+	k.StartRun(t.Context(), opt).Finish(t.Context(), Succeeded, nil, nil)
+	if got := c.requests(); len(got) != 3 {
+		t.Errorf("requests %q", got)
+	}
+
+	late.ID = id(21) // read before the one above was entered
+	k.StartRun(t.Context(), late).Finish(t.Context(), Succeeded, nil, nil)
+	runs, err := k.Runs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(runs) != 20 || runs[0].RunID != id(21) || runs[1].RunID != id(20) || runs[19].RunID != id(2) {
+		t.Errorf("the index names %v", runs)
+	}
+}
+
 func TestRunEndDoesNotWaitForAWrite(t *testing.T) { // (S-189)
 	synctest.Test(t, func(t *testing.T) {
 		c := newCloud(t)

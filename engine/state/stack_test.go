@@ -30,9 +30,9 @@ func TestPresence(t *testing.T) {
 		want Presence
 	}{
 		{"a new stack", nil, Presence{Listed: true}},
-		{"a deployed one", []string{"state.json", "deployments/a.jsonl", "deployments/index.json"}, Presence{Listed: true, Record: true, Events: true}},
+		{"a deployed one", []string{"state.json", "deployments/a.jsonl", "deployments/index.json"}, Presence{Listed: true, Record: true, Events: true, Histories: []string{"a"}}},
 		{"everything", []string{"lock.json", "rollback-journal.json", "create-tokens.json", "pending.json", "retained.json", "unknown.json"},
-			Presence{true, true, true, true, true, true, true, true}},
+			Presence{Listed: true, Record: true, Lock: true, Journal: true, Ledger: true, Pending: true, Retained: true, Events: true, Histories: []string{"a"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) { // (S-413)
 			for _, key := range tt.keys {

@@ -7,8 +7,11 @@ import (
 	"unicode"
 )
 
-// hidden stands for what is not shown.
-const hidden = "(hidden)"
+// What stands for what is not shown.
+const (
+	hidden        = "(hidden)"
+	hiddenChanged = "(hidden, changed)"
+)
 
 // A credential is the shape of text that is a secret wherever it stands.
 type credential struct {
@@ -85,7 +88,7 @@ func random(s string) bool {
 	}
 	changes := 0
 	for i := 1; i < len(s); i++ {
-		if kind(s[i]) != kind(s[i-1]) {
+		if class(s[i]) != class(s[i-1]) {
 			changes++
 		}
 	}
@@ -95,7 +98,7 @@ func random(s string) bool {
 // logicalID is the form that the CDK gives to logical ids: words and a hash.
 var logicalID = regexp.MustCompile(`^[0-9A-Za-z]*[0-9A-F]{8}$`)
 
-func kind(c byte) int {
+func class(c byte) int {
 	switch {
 	case c >= 'A' && c <= 'Z':
 		return 0

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,8 +14,6 @@ type leaf struct {
 	sign byte // '+' or '-'
 	path string
 	v    any
-	// instead tells that the line stands in place of one with the other sign.
-	instead bool
 }
 
 // compare lists where two values differ, as deep as they can be told apart.
@@ -28,7 +25,7 @@ func compare(path string, old, new any) []leaf {
 	}
 	a, isA := old.(*value.Object)
 	b, isB := new.(*value.Object)
-	if isA && isB && !intrinsic(a) && !intrinsic(b) {
+	if isA && isB && !plan.Intrinsic(a) && !plan.Intrinsic(b) {
 		var out []leaf
 		for k, v := range a.All() {
 			if w, ok := b.Get(k); ok {
@@ -49,7 +46,7 @@ func compare(path string, old, new any) []leaf {
 			return compareLists(path, x, y)
 		}
 	}
-	return []leaf{{'-', path, old, true}, {'+', path, new, true}}
+	return []leaf{{'-', path, old}, {'+', path, settle(old, true, new)}}
 }
 
 // compareLists matches equal entries (the longest common subsequence) and
@@ -117,91 +114,82 @@ func join(path, member string) string {
 
 func index(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 
-// intrinsic tells whether an object is a function of a template.
-func intrinsic(v any) bool {
-	o, ok := v.(*value.Object)
-	if !ok {
-		return false
-	}
-	name, _, ok := o.Sole()
-	return ok && (name == "Ref" || name == "Condition" || strings.HasPrefix(name, "Fn::"))
-}
-
 // most is how much of one value is shown.
 const most = 2000
 
 // difference renders the property changes of a resource as the lines of a diff.
+// A line above those of a property says what its change means, loudly where it
+// may replace the resource.
 func difference(c *plan.Change) string {
 	var b strings.Builder
 	for _, p := range c.Properties {
-		r := &redactor{}
-		old := r.property(c.Type, p.Path, p.Old, p.Secret)
-		new := r.property(c.Type, p.Path, p.New, p.Secret)
-		var leaves []leaf
-		switch {
-		case p.HasOld && p.HasNew:
-			leaves = compare(oneLine(p.Path), old, new)
-		case p.HasOld:
-			leaves = []leaf{{sign: '-', path: oneLine(p.Path), v: old}}
-		default:
-			leaves = []leaf{{sign: '+', path: oneLine(p.Path), v: new}}
+		leaves := leavesOf(oneLine(p.Path), p)
+		marks, loud := propertyMarks(p), "#"
+		if p.NoEcho {
+			marks += afterNew(p, nil)
 		}
-		notes := propertyNotes(p)
-		if len(leaves) == 0 { // equal when resolved as far as it can be
-			fmt.Fprintf(&b, "  %s%s\n", oneLine(p.Path), notes)
-			continue
+		if p.Replaces || p.MayReplace {
+			loud = "!"
 		}
-		for i, l := range leaves {
-			note := ""
-			if i == len(leaves)-1 {
-				note = notes
-			}
-			l.write(&b, note)
+		if marks != "" || len(leaves) == 0 { // equal when resolved as far as it can be
+			fmt.Fprintf(&b, "%s %s:%s\n", loud, oneLine(p.Path), marks)
+		}
+		for _, l := range leaves {
+			l.write(&b)
 		}
 	}
 	for _, a := range c.Attributes {
-		fmt.Fprintf(&b, "- %s: %s\n+ %s: %s [metadata only, no AWS API call]\n", a.Name, orUnset(a.Old), a.Name, orUnset(a.New))
+		name := oneLine(a.Name)
+		fmt.Fprintf(&b, "# %s:%s\n- %s: %s\n+ %s: %s\n", name, metadataOnly, name, orUnset(a.Old), name, orUnset(a.New))
 	}
 	return b.String()
 }
 
-func (l leaf) write(b *strings.Builder, note string) {
-	text := shorten(unmark(show(l.v), l.instead && l.sign == '+'))
-	lines := strings.Split(text, "\n")
-	fmt.Fprintf(b, "%c %s: %s", l.sign, unmark(l.path, false), lines[0])
+func leavesOf(path string, p plan.PropertyChange) []leaf {
+	switch {
+	case p.HasOld && p.HasNew:
+		return compare(path, p.Old, p.New)
+	case p.HasOld:
+		return []leaf{{'-', path, p.Old}}
+	}
+	return []leaf{{'+', path, p.New}}
+}
+
+// outputDifference does the same for an output.
+func outputDifference(o plan.OutputChange) string {
+	var b strings.Builder
+	name := oneLine(o.Name)
+	if o.Export {
+		fmt.Fprintf(&b, "# %s: [export]\n", name)
+	}
+	if o.HasOld {
+		leaf{'-', name, o.Old}.write(&b)
+	}
+	switch {
+	case o.Unresolved:
+		fmt.Fprintf(&b, "+ %s: %s\n", name, knownAfterDeploy)
+	case o.HasNew:
+		leaf{'+', name, settle(o.Old, o.HasOld, o.New)}.write(&b)
+	}
+	return b.String()
+}
+
+func (l leaf) write(b *strings.Builder) {
+	lines := strings.Split(shorten(unmark(flat(l.v))), "\n")
+	fmt.Fprintf(b, "%c %s: %s", l.sign, unmark(l.path), lines[0])
 	for _, line := range lines[1:] {
 		fmt.Fprintf(b, "\n%c %s", l.sign, line)
 	}
-	b.WriteString(note + "\n")
+	if l.sign == '+' && plan.Unresolved(l.v) {
+		b.WriteString(" " + knownAfterDeploy)
+	}
+	b.WriteByte('\n')
 }
 
-func propertyNotes(p plan.PropertyChange) string {
-	notes := ""
-	if p.Replaces {
-		notes += " [requires replacement]"
-	}
-	if p.MayReplace {
-		notes += " [may require replacement]"
-	}
-	if p.Propagated {
-		notes += " [replacement propagated]"
-	}
-	if p.Unresolved {
-		notes += " (known after deploy)"
-	}
-	return notes
-}
-
-// show renders a value: scalars as JSON, small objects and lists on one line,
-// others indented. A text that is itself JSON is shown as text.
-func show(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case json.Number, bool:
-		return value.JSON(v)
-	}
-	if one := value.JSON(v); len(one) <= 80 {
+// flat renders a value on one line where it is short, else indented.
+func flat(v any) string {
+	one := value.JSON(v)
+	if len(one) <= 80 {
 		return one
 	}
 	text, err := value.MarshalIndent(v)
@@ -216,11 +204,4 @@ func shorten(text string) string {
 		return fmt.Sprintf("%s… (%d more characters)", string(r[:most]), len(r)-most)
 	}
 	return text
-}
-
-func orUnset(text string) string {
-	if text == "" {
-		return "(unset)"
-	}
-	return oneLine(text)
 }

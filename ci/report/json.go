@@ -7,10 +7,11 @@ import (
 )
 
 // DiffJSON renders the plans of a run for programs: a list with one node a
-// stack, two spaces a level. Values are full; what is hidden is "(hidden)".
+// stack, two spaces a level. Values are full;
+// what is hidden is "(hidden)", or "(hidden, changed)".
 func DiffJSON(run *result.Run) (string, error) {
 	nodes := []any{}
-	for _, s := range run.Stacks {
+	for _, s := range shown(run).Stacks {
 		if s.Plan != nil {
 			nodes = append(nodes, node(s.Plan))
 		}
@@ -19,95 +20,90 @@ func DiffJSON(run *result.Run) (string, error) {
 	return string(b) + "\n", err
 }
 
+// node is a plan as a JSON object: rows that change, values in full, absent
+// ones left out.
 func node(p *plan.Plan) *value.Object {
-	changes, outputs, children := []any{}, []any{}, []any{}
-	for _, c := range p.Changes {
-		if c.Action != plan.NoChange {
-			changes = append(changes, changeNode(c))
-		}
-	}
-	for _, o := range p.Outputs {
-		outputs = append(outputs, outputNode(o))
-	}
-	for _, child := range p.Children {
-		children = append(children, node(child))
-	}
 	return value.NewObject("stack", p.Stack, "region", p.Region,
-		"changes", changes, "outputChanges", outputs, "children", children)
+		"changes", list(changing(p), changeNode), "outputChanges", list(p.Outputs, outputNode), "children", list(p.Children, node))
 }
 
-// kinds are the change types of the JSON form, which knows three.
-var kinds = map[plan.Action]string{
-	plan.Create: "CREATE", plan.Update: "UPDATE", plan.Replace: "UPDATE", plan.MayReplace: "UPDATE",
-	plan.Delete: "DELETE", plan.Retain: "DELETE",
+func list[E, N any](in []E, node func(E) N) []any {
+	out := make([]any, len(in))
+	for i, e := range in {
+		out[i] = node(e)
+	}
+	return out
+}
+
+// kind names an action in the JSON form, which knows three.
+func kind(a plan.Action) string {
+	switch a {
+	case plan.Create:
+		return "CREATE"
+	case plan.Delete, plan.Retain:
+		return "DELETE"
+	}
+	return "UPDATE"
 }
 
 func changeNode(c *plan.Change) *value.Object {
-	o := value.NewObject("logicalId", c.LogicalID, "changeType", kinds[c.Action], "resourceType", c.Type)
+	o := value.NewObject("logicalId", c.LogicalID, "changeType", kind(c.Action), "resourceType", c.Type)
 	if len(c.Properties) > 0 {
-		l := []any{}
-		for _, p := range c.Properties {
-			l = append(l, propertyNode(c.Type, p))
-		}
-		o.Set("propertyChanges", l)
+		o.Set("propertyChanges", list(c.Properties, propertyNode))
 	}
 	if len(c.Attributes) > 0 {
-		l := []any{}
-		for _, a := range c.Attributes {
-			n := value.NewObject("attribute", a.Name)
-			setText(n, "oldValue", a.Old)
-			setText(n, "newValue", a.New)
-			l = append(l, n)
-		}
-		o.Set("attributeChanges", l)
+		o.Set("attributeChanges", list(c.Attributes, attributeNode))
 	}
+	setTrue(o, "mayReplace", c.Action == plan.MayReplace)
+	setTrue(o, "retained", c.Action == plan.Retain)
 	switch r := c.Route; {
-	case annotation(c) == "":
+	case c.Gone():
 	case len(r.Unhandled) > 0:
-		l := []any{}
-		for _, name := range r.Unhandled {
-			l = append(l, name)
-		}
-		o.Set("ccApi", l)
+		o.Set("ccApi", list(r.Unhandled, func(name string) string { return name }))
 	case r.Returning:
 		o.Set("returningToSdk", true)
-	default:
+	case r.Sticky:
 		o.Set("ccApi", []any{"sticky"})
-	}
-	if c.Action == plan.MayReplace {
-		o.Set("mayReplace", true)
 	}
 	return o
 }
 
-func propertyNode(resourceType string, p plan.PropertyChange) *value.Object {
-	r := &redactor{}
+func attributeNode(a plan.AttributeChange) *value.Object {
+	o := value.NewObject("attribute", a.Name)
+	setText(o, "oldValue", a.Old)
+	setText(o, "newValue", a.New)
+	return o
+}
+
+func propertyNode(p plan.PropertyChange) *value.Object {
+	old, new := sides(p, p.Old, p.New)
 	o := value.NewObject("path", p.Path)
 	if p.HasOld {
-		o.Set("oldValue", r.property(resourceType, p.Path, p.Old, p.Secret))
+		o.Set("oldValue", old)
 	}
 	if p.HasNew {
-		o.Set("newValue", r.property(resourceType, p.Path, p.New, p.Secret))
+		o.Set("newValue", new)
 	}
 	o.Set("requiresReplacement", p.Replaces)
-	setTrue(o, "mayReplace", p.MayReplace)
 	setTrue(o, "replacementPropagated", p.Propagated)
+	setTrue(o, "mayReplace", p.MayReplace)
 	setTrue(o, "unresolved", p.Unresolved)
+	setTrue(o, "noEcho", p.NoEcho)
+	setTrue(o, "outcomeUnknown", p.Uncertain)
 	return o
 }
 
 func outputNode(c plan.OutputChange) *value.Object {
-	r := &redactor{}
 	kind := map[plan.Action]string{plan.Create: "ADD", plan.Update: "MODIFY", plan.Delete: "REMOVE"}[c.Action]
 	o := value.NewObject("name", c.Name, "changeType", kind)
 	switch {
 	case c.OldRedacted:
 		o.Set("oldValueRedacted", true)
 	case c.HasOld:
-		o.Set("oldValue", r.output(c.Name, c.Old, c.Secret))
+		o.Set("oldValue", c.Old)
 	}
 	if c.HasNew && !c.Unresolved {
-		o.Set("newValue", r.output(c.Name, c.New, c.Secret))
+		o.Set("newValue", settle(c.Old, c.HasOld, c.New))
 	}
 	o.Set("export", c.Export)
 	setTrue(o, "unresolved", c.Unresolved)
@@ -130,7 +126,7 @@ func setTrue(o *value.Object, name string, is bool) {
 func shownJSON(v any) any {
 	switch v := v.(type) {
 	case string:
-		return Clean(unmark(v, false))
+		return Clean(unmark(v))
 	case []any:
 		out := make([]any, len(v))
 		for i, m := range v {
@@ -140,7 +136,7 @@ func shownJSON(v any) any {
 	case *value.Object:
 		out := value.NewObject()
 		for k, m := range v.All() {
-			out.Set(Clean(unmark(k, false)), shownJSON(m))
+			out.Set(Clean(unmark(k)), shownJSON(m))
 		}
 		return out
 	}

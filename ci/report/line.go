@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strings"
+
 	"github.com/org/cdkd-action/engine/plan"
 )
 
@@ -10,19 +12,14 @@ func Line(text string) string { return oneLine(text) }
 
 // Summary says in a few words what a plan would do.
 func Summary(p *plan.Plan) string {
-	t := tally{}
-	t.add(p)
-	n := t[plan.NoChange]
-	delete(t, plan.NoChange)
-	if len(t) == 0 && len(p.Outputs) == 0 {
-		return "nothing to do, " + count(n, "resource") + " unchanged"
+	n := countsOf(p)
+	unchanged := count(n[plan.NoChange], "resource") + " unchanged"
+	switch text := toDo(n); {
+	case text == "" && len(p.Outputs) == 0:
+		return "nothing to do, " + unchanged
+	case text == "":
+		return strings.TrimSuffix("only outputs change · "+unchanged, " · 0 resources unchanged")
+	default:
+		return strings.TrimSuffix(text+" · "+unchanged, " · 0 resources unchanged")
 	}
-	text := t.String()
-	if text == "" {
-		text = "only outputs change"
-	}
-	if n > 0 {
-		text += " · " + count(n, "resource") + " unchanged"
-	}
-	return text
 }

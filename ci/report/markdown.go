@@ -51,14 +51,14 @@ func longestRun(text string, c rune) int {
 
 var (
 	punctuation = regexp.MustCompile("[!\"#$%&'()*+,./:;<=>?@\\[\\\\\\]^_`{|}~-]")
-	reference   = regexp.MustCompile(`(?i)\bgh-(\d)`)
+	issue       = regexp.MustCompile(`(?i)\bgh-(\d)`)
 )
 
 // prose renders a sentence that may hold text from outside: one line, no
 // markup, no mention, no reference, no link.
 func prose(text string) string {
 	text = oneLine(text)
-	text = reference.ReplaceAllString(text, "GH\u2011$1") // a hyphen that GitHub does not link
+	text = issue.ReplaceAllString(text, "GH\u2011$1") // a hyphen that GitHub does not link
 	text = punctuation.ReplaceAllStringFunc(text, func(p string) string {
 		switch p {
 		case "@", "#":

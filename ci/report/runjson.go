@@ -14,6 +14,7 @@ func JSON(run *result.Run) (string, error) {
 	if run.Command == "diff" {
 		return DiffJSON(run)
 	}
+	run = shown(run)
 	stacks := []any{}
 	for _, s := range run.Stacks {
 		n, err := stackNode(s)
@@ -47,21 +48,15 @@ func stackNode(s *result.Stack) (*value.Object, error) {
 	o.Set("counts", value.NewObject(
 		"created", value.Int(c.Created), "updated", value.Int(c.Updated), "deleted", value.Int(c.Deleted),
 		"skipped", value.Int(c.Skipped), "failed", value.Int(c.Failed), "unchanged", value.Int(c.Unchanged)))
-	outputs := value.NewObject()
-	for name, v := range s.Outputs.All() {
-		outputs.Set(name, (&redactor{}).output(name, v, false))
-	}
-	o.Set("outputs", outputs)
-	failures := []any{}
-	for _, f := range s.Failures {
+	o.Set("outputs", s.Outputs)
+	o.Set("failures", list(s.Failures, func(f result.Failure) *value.Object {
 		n := value.NewObject("logicalId", f.LogicalID, "resourceType", f.Type, "action", string(f.Action))
 		setText(n, "path", f.Path)
 		setText(n, "physicalId", f.PhysicalID)
 		n.Set("message", f.Message)
 		setText(n, "remedy", f.Remedy)
-		failures = append(failures, n)
-	}
-	o.Set("failures", failures)
+		return n
+	}))
 	unaddressed, err := value.From(append([]result.Unaddressed{}, s.Unaddressed...))
 	if err != nil {
 		return nil, err
@@ -74,11 +69,7 @@ func stackNode(s *result.Stack) (*value.Object, error) {
 		}
 		o.Set("lock", lock)
 	}
-	warnings := []any{}
-	for _, w := range s.Warnings {
-		warnings = append(warnings, w)
-	}
-	o.Set("warnings", warnings)
+	o.Set("warnings", list(s.Warnings, func(w string) string { return w }))
 	o.Set("durationMs", value.Int(s.Duration.Milliseconds()))
 	return o, nil
 }

@@ -33,52 +33,37 @@ func verb(a plan.Action, n int) string {
 	return fmt.Sprintf("%s %d", labelsOf[a], n)
 }
 
-// A tally counts planned changes by action.
-type tally map[plan.Action]int
+// countsOf counts what a plan and its nested stacks would do.
+func countsOf(p *plan.Plan) plan.Counts {
+	n := plan.Counts{}
+	eachPlan(p, func(p *plan.Plan) { n.Add(p.Counts()) })
+	return n
+}
 
-func tallyOf(run *result.Run) tally {
-	t := tally{}
+func runCounts(run *result.Run) plan.Counts {
+	n := plan.Counts{}
 	for _, s := range run.Stacks {
-		t.add(s.Plan)
+		n.Add(countsOf(s.Plan))
 	}
-	return t
+	return n
 }
 
-func (t tally) add(p *plan.Plan) {
-	if p == nil {
-		return
-	}
-	for _, c := range p.Changes {
-		t[c.Action]++
-	}
-	for _, child := range p.Children {
-		t.add(child)
-	}
-}
-
-// String is "1 to delete · 2 to create".
-func (t tally) String() string {
+// toDo is "1 to delete · 2 to create".
+func toDo(n plan.Counts) string {
 	var parts []string
 	for _, a := range actions {
-		if t[a] > 0 {
-			parts = append(parts, fmt.Sprintf("%d to %s", t[a], strings.Replace(labelsOf[a], "may", "perhaps", 1)))
+		if n[a] > 0 {
+			parts = append(parts, fmt.Sprintf("%d to %s", n[a], strings.Replace(labelsOf[a], "may", "perhaps", 1)))
 		}
-	}
-	if t[plan.NoChange] > 0 {
-		parts = append(parts, fmt.Sprintf("%d unchanged", t[plan.NoChange]))
 	}
 	return strings.Join(parts, " · ")
 }
 
-// outputTally is "1 output to add", "2 outputs to change", ….
-func outputTally(run *result.Run) []string {
-	n := map[plan.Action]int{}
+// outputsToDo is "1 output to add", "2 outputs to change", ….
+func outputsToDo(run *result.Run) []string {
+	n := plan.Counts{}
 	for _, s := range run.Stacks {
-		eachPlan(s.Plan, func(p *plan.Plan) {
-			for _, o := range p.Outputs {
-				n[o.Action]++
-			}
-		})
+		eachPlan(s.Plan, func(p *plan.Plan) { n.Add(p.OutputCounts()) })
 	}
 	var parts []string
 	for _, kind := range []struct {
@@ -165,11 +150,11 @@ func title(run *result.Run, name func(string) string) string {
 }
 
 func wouldDo(run *result.Run, subject string) string {
-	t := tallyOf(run)
+	n := runCounts(run)
 	var parts []string
 	for _, a := range actions {
-		if t[a] > 0 {
-			parts = append(parts, verb(a, t[a]))
+		if n[a] > 0 {
+			parts = append(parts, verb(a, n[a]))
 		}
 	}
 	if len(parts) == 0 {
@@ -248,23 +233,4 @@ func reasons(run *result.Run, c *plan.Change, quote func(string) string) []strin
 		}
 	}
 	return why
-}
-
-// annotation returns the note on the layer that provisions a resource, with a
-// blank before it, "" when there is nothing to note. It stands on rows of
-// creates and updates only.
-func annotation(c *plan.Change) string {
-	switch c.Action {
-	case plan.Delete, plan.Retain, plan.NoChange:
-		return ""
-	}
-	switch r := c.Route; {
-	case len(r.Unhandled) > 0:
-		return " [via CC API: " + strings.Join(r.Unhandled, ", ") + "]"
-	case r.Returning:
-		return " [returning to SDK provider]"
-	case r.Sticky:
-		return " [via CC API: sticky]"
-	}
-	return ""
 }

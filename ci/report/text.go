@@ -6,143 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
-	"github.com/org/cdkd-action/engine/value"
 )
-
-// PlanText renders a plan for the log, its nested stacks after it.
-func PlanText(p *plan.Plan) string {
-	var b strings.Builder
-	planText(&b, p, "Stack ")
-	return b.String()
-}
-
-func planText(b *strings.Builder, p *plan.Plan, kind string) {
-	var created, updated, deleted int
-	var rows strings.Builder
-	for _, c := range p.Changes {
-		sign := ""
-		switch c.Action {
-		case plan.Create:
-			sign = "[+]"
-			created++
-		case plan.Update, plan.Replace, plan.MayReplace:
-			sign = "[~]"
-			updated++
-		case plan.Delete, plan.Retain:
-			sign = "[-]"
-			deleted++
-		default:
-			continue
-		}
-		note := oneLine(annotation(c))
-		if c.Action == plan.Retain {
-			note = "[retained]"
-		}
-		if note != "" {
-			note = " " + note
-		}
-		fmt.Fprintf(&rows, "  %s %s (%s)%s\n", sign, oneLine(c.LogicalID), oneLine(c.Type), note)
-		if sign == "[~]" {
-			propertiesText(&rows, c)
-		}
-	}
-	if rows.Len() == 0 && len(p.Outputs) == 0 {
-		fmt.Fprintf(b, "✓ No changes detected for stack %s\n", oneLine(p.Stack))
-	} else {
-		fmt.Fprintf(b, "\n%s%s:\n%s", kind, oneLine(p.Stack), rows.String())
-		outputsText(b, p)
-		fmt.Fprintf(b, "\n%d to create, %d to update, %d to delete\n", created, updated, deleted)
-		outputCounts(b, p)
-	}
-	for _, child := range p.Children {
-		planText(b, child, "Nested stack: ")
-	}
-}
-
-func propertiesText(b *strings.Builder, c *plan.Change) {
-	for _, p := range c.Properties {
-		notes := strings.TrimSuffix(propertyNotes(p), " (known after deploy)")
-		fmt.Fprintf(b, "      - %s:%s\n", oneLine(p.Path), notes)
-		r := &redactor{}
-		old := r.property(c.Type, p.Path, p.Old, p.Secret)
-		new := r.property(c.Type, p.Path, p.New, p.Secret)
-		if p.HasOld && p.HasNew {
-			old, new = plan.Reduce(nil, old, new)
-		}
-		b.WriteString("          old: " + valueText(old, p.HasOld, false, 14) + "\n")
-		b.WriteString("          new: " + valueText(new, p.HasNew, p.HasOld, 14))
-		if intrinsic(new) {
-			b.WriteString(" (known after deploy)")
-		}
-		b.WriteByte('\n')
-	}
-	for _, a := range c.Attributes {
-		fmt.Fprintf(b, "      - %s: [metadata only, no AWS API call]\n          old: %s\n          new: %s\n",
-			a.Name, orUnset(a.Old), orUnset(a.New))
-	}
-}
-
-// valueText renders a value as indented JSON whose further lines are indented
-// to stand below the first.
-func valueText(v any, has, changed bool, indent int) string {
-	if !has {
-		return "undefined"
-	}
-	text, err := value.MarshalIndent(v)
-	if err != nil {
-		return value.Kind(v)
-	}
-	return strings.ReplaceAll(shorten(unmark(string(text), changed)), "\n", "\n"+strings.Repeat(" ", indent))
-}
-
-func outputsText(b *strings.Builder, p *plan.Plan) {
-	if len(p.Outputs) == 0 {
-		return
-	}
-	b.WriteString("\n  Outputs:\n")
-	for _, o := range p.Outputs {
-		sign := map[plan.Action]string{plan.Create: "[+]", plan.Update: "[~]", plan.Delete: "[-]"}[o.Action]
-		export := ""
-		if o.Export {
-			export = " [export]"
-		}
-		fmt.Fprintf(b, "    %s %s%s\n", sign, oneLine(o.Name), export)
-		r := &redactor{}
-		switch {
-		case o.HasOld && o.OldRedacted:
-			b.WriteString("          old: " + hidden + "\n")
-		case o.HasOld:
-			b.WriteString("          old: " + valueText(r.output(o.Name, o.Old, o.Secret), true, false, 12) + "\n")
-		}
-		switch {
-		case o.Unresolved:
-			b.WriteString("          new: (known after deploy)\n")
-		case o.HasNew:
-			b.WriteString("          new: " + valueText(r.output(o.Name, o.New, o.Secret), true, o.HasOld, 12) + "\n")
-		}
-	}
-}
-
-func outputCounts(b *strings.Builder, p *plan.Plan) {
-	n := map[plan.Action]int{}
-	for _, o := range p.Outputs {
-		n[o.Action]++
-	}
-	if len(p.Outputs) > 0 {
-		fmt.Fprintf(b, "%d output(s) to add, %d to change, %d to remove\n", n[plan.Create], n[plan.Update], n[plan.Delete])
-	}
-}
 
 // Text renders a run for the end of a log: the plans of a diff or a dry run,
 // and of other runs what came of them.
 func Text(run *result.Run) string {
+	run = shown(run)
 	var b strings.Builder
 	if planned(run) {
 		for _, s := range run.Stacks {
 			if s.Plan != nil {
-				planText(&b, s.Plan, "Stack ")
+				b.WriteString(planText(s.Plan))
 			}
 		}
 	}
@@ -185,7 +60,7 @@ func stackText(s *result.Stack) string {
 			if madeByCDK(n) {
 				continue
 			}
-			fmt.Fprintf(&b, "  %s = %s\n", oneLine(n), oneLine(outputValue(n, s.Outputs.Value(n))))
+			fmt.Fprintf(&b, "  %s = %s\n", oneLine(n), oneLine(outputValue(s.Outputs.Value(n))))
 		}
 	}
 	return b.String()

@@ -19,7 +19,7 @@ import (
 // that is AWS::NoValue with one that is not there. A function call that was not
 // evaluated equals only the same call.
 func Equal(shape *schema.Property, a, b any) bool {
-	if intrinsic(a) || intrinsic(b) {
+	if Intrinsic(a) || Intrinsic(b) {
 		return value.Equal(a, b)
 	}
 	if shape != nil && shape.JSON {
@@ -168,7 +168,7 @@ func equalPrefixes(a, b any) bool {
 func Reduce(shape *schema.Property, old, new any) (any, any) {
 	a, ok1 := old.(*value.Object)
 	b, ok2 := new.(*value.Object)
-	if !ok1 || !ok2 || intrinsic(a) || intrinsic(b) {
+	if !ok1 || !ok2 || Intrinsic(a) || Intrinsic(b) {
 		return old, new
 	}
 	x, y := reduceObjects(shape, a, b)
@@ -183,7 +183,7 @@ func reduceObjects(shape *schema.Property, a, b *value.Object) (x, y *value.Obje
 	for k, m := range a.All() {
 		n, both := b.Get(k)
 		switch {
-		case intrinsic(m), both && intrinsic(n):
+		case Intrinsic(m), both && Intrinsic(n):
 		case !both:
 			x.Set(k, m)
 		case !Equal(shape.Member(k), m, n):
@@ -201,7 +201,7 @@ func reduceObjects(shape *schema.Property, a, b *value.Object) (x, y *value.Obje
 		}
 	}
 	for k, n := range b.All() {
-		if !a.Has(k) && !intrinsic(n) {
+		if !a.Has(k) && !Intrinsic(n) {
 			y.Set(k, n)
 		}
 	}

@@ -180,7 +180,7 @@ func (r *row) difference(name string) (PropertyChange, bool) {
 	old, new := member(r.record.Properties, name), member(r.Desired, name)
 	p := PropertyChange{
 		Path: name, Old: old.v, HasOld: old.has, New: new.v, HasNew: new.has,
-		Unresolved: slices.Contains(r.want.Unresolved, name) || unresolved(new.v),
+		Unresolved: slices.Contains(r.want.Unresolved, name) || Unresolved(new.v),
 		Secret:     slices.Contains(r.want.Secret, name),
 	}
 	old, new = member(r.oldForm, name), member(r.newForm, name)

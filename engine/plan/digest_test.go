@@ -3,7 +3,50 @@ package plan
 import (
 	"slices"
 	"testing"
+
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
 )
+
+// everyRow is a deploy with one row of every kind.
+func everyRow(t testing.TB) Input {
+	current := recordOf(t,
+		"Q", "AWS::SQS::Queue", `{"QueueName":"a","Tags":[{"Key":"k","Value":"1"}]}`,
+		"P", "AWS::SQS::QueuePolicy", `{"Queues":["https://q"]}`,
+		"M", "AWS::SSM::Parameter", `{"Value":"v"}`,
+		"F", "AWS::Lambda::Function", `{"Environment":{"Variables":{"A":"1","B":"2","C":"https://q"}},"Description":"x"}`,
+		"D", "AWS::SNS::Topic", `{}`,
+	)
+	current.Resources["Q"].DeletionPolicy = "Delete"
+	current.Resources["F"].ProvisionedBy = state.ByCloudControl
+	current.Outputs = value.NewObject("Url", "old", "Gone", "g")
+	return Input{
+		Stack: "S", Region: "eu-west-1", Current: current,
+		Desired: []Resource{
+			{LogicalID: "Q", Type: "AWS::SQS::Queue", DeletionPolicy: "Retain",
+				Properties: object(t, `{"QueueName":"b","Tags":[{"Key":"k","Value":"2"}]}`)},
+			{LogicalID: "P", Type: "AWS::SQS::QueuePolicy",
+				Properties: object(t, `{"Queues":["https://q"]}`),
+				Written:    object(t, `{"Queues":[{"Ref":"Q"}]}`),
+				References: map[string][]Reference{"Queues": {{LogicalID: "Q"}}}},
+			{LogicalID: "M", Type: "AWS::SSM::Parameter", UpdateReplacePolicy: "Retain",
+				Properties: object(t, `{"Value":"v"}`)},
+			{LogicalID: "F", Type: "AWS::Lambda::Function",
+				Properties: object(t, `{"Environment":{"Variables":{"A":"1","B":"3","C":{"Ref":"Q"}}}}`)},
+			{LogicalID: "N", Type: "AWS::S3::Bucket", Properties: object(t, `{"ObjectLockX":1,"Other":2}`)},
+		},
+		Outputs: []Output{{Name: "Url", Value: "new"}, {Name: "Kept", Value: "e", Exported: true, ExportName: "Exp"}},
+		Route: func(typ string, _ *value.Object, row *state.Resource) (Route, error) {
+			switch {
+			case typ == "AWS::S3::Bucket":
+				return Route{ProvisionedBy: state.ByCloudControl, Unhandled: []string{"ObjectLockX", "Other"}}, nil
+			case row != nil && row.ProvisionedBy == state.ByCloudControl:
+				return Route{ProvisionedBy: state.ByCloudControl, Sticky: true}, nil
+			}
+			return Route{ProvisionedBy: state.BySDK}, nil
+		},
+	}
+}
 
 func TestDigestIgnoresOrder(t *testing.T) {
 	a := compute(t, everyRow(t))

@@ -6,8 +6,8 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-// intrinsic tells whether v is a function call that was not evaluated.
-func intrinsic(v any) bool {
+// Intrinsic tells whether v is a function call that was not evaluated.
+func Intrinsic(v any) bool {
 	o, ok := v.(*value.Object)
 	if !ok {
 		return false
@@ -16,9 +16,9 @@ func intrinsic(v any) bool {
 	return ok && (name == "Ref" || strings.HasPrefix(name, "Fn::"))
 }
 
-// unresolved tells whether v is or holds such a call.
-func unresolved(v any) bool {
-	return anywhere(v, intrinsic)
+// Unresolved tells whether v is or holds such a call.
+func Unresolved(v any) bool {
+	return anywhere(v, Intrinsic)
 }
 
 // noValue tells whether v is AWS::NoValue, which is absence.

@@ -26,7 +26,7 @@ func bucketForm(properties *value.Object) *value.Object {
 	for i, v := range rules {
 		out[i] = v
 		rule, ok := v.(*value.Object)
-		if !ok || intrinsic(rule) || rule.Has("Filter") || rule.Has("Prefix") || rule.Has("TagFilters") ||
+		if !ok || Intrinsic(rule) || rule.Has("Filter") || rule.Has("Prefix") || rule.Has("TagFilters") ||
 			rule.Has("ObjectSizeGreaterThan") || rule.Has("ObjectSizeLessThan") {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -83,7 +84,7 @@ func (c *computation) output(name string, o Output, export bool) (OutputChange, 
 	change := OutputChange{
 		Name: name, Action: Update, Old: old.v, HasOld: old.has,
 		New: o.Value, HasNew: true, Export: export, Secret: o.Secret,
-		Unresolved: o.Unresolved || unresolved(o.Value),
+		Unresolved: o.Unresolved || Unresolved(o.Value),
 	}
 	if !old.has {
 		change.Action = Create
@@ -126,6 +127,6 @@ func (c *computation) legacyOutputs() bool {
 func expression(v any) bool {
 	return anywhere(v, func(v any) bool {
 		text, ok := v.(string)
-		return ok && (text == hidden || strings.Contains(text, "{{resolve:"))
+		return ok && (text == secret.Masked || strings.Contains(text, "{{resolve:"))
 	})
 }

@@ -1,9 +1,6 @@
 package plan
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,8 +9,6 @@ import (
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // parse reads a value from JSON text.
 func parse(t testing.TB, text string) any {
@@ -69,24 +64,4 @@ func actions(p *Plan) map[string]Action {
 		m[c.LogicalID] = c.Action
 	}
 	return m
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	file = filepath.Join("testdata", file)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got)\n%s", file, d)
-	}
 }

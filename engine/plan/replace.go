@@ -50,7 +50,7 @@ func judge(typ string, shape *schema.Type, property string, old, new side) verdi
 // certain is the verdict on a create-only value: one that cannot be told yet
 // may turn out to be what it was.
 func certain(new side) verdict {
-	if new.has && unresolved(new.v) {
+	if new.has && Unresolved(new.v) {
 		return mayReplace
 	}
 	return replaces
@@ -79,7 +79,7 @@ func judgeBySchema(t *schema.Type, property string, old, new side) verdict {
 // judgePath compares what is at a create-only path. A path through a list
 // counts as changed, because elements cannot be told apart.
 func judgePath(shape *schema.Property, path []string, old, new side) verdict {
-	if intrinsic(old.v) || intrinsic(new.v) {
+	if Intrinsic(old.v) || Intrinsic(new.v) {
 		return mayReplace
 	}
 	if len(path) == 0 {
@@ -147,7 +147,7 @@ func judgeFed(typ string, shape *schema.Type, property string, written any, prod
 func along(v any, path []string) any {
 	for _, name := range path {
 		o, ok := v.(*value.Object)
-		if !ok || intrinsic(v) || name == "*" {
+		if !ok || Intrinsic(v) || name == "*" {
 			return v
 		}
 		v = o.Value(name)

@@ -71,14 +71,14 @@ func whenPresence(old, new side) verdict {
 // whenMember replaces when one member of the property differs.
 func whenMember(name string) func(old, new side) verdict {
 	return func(old, new side) verdict {
-		if intrinsic(new.v) {
+		if Intrinsic(new.v) {
 			return mayReplace
 		}
 		a, b := old.member(name), new.member(name)
 		switch {
 		case a.has == b.has && Equal(nil, a.v, b.v):
 			return inPlace
-		case unresolved(b.v):
+		case Unresolved(b.v):
 			return mayReplace
 		}
 		return replaces
@@ -90,7 +90,7 @@ func whenMember(name string) func(old, new side) verdict {
 // one is no longer there.
 func whenElement(key, member string, gone bool) func(old, new side) verdict {
 	return func(old, new side) verdict {
-		if unresolved(new.v) {
+		if Unresolved(new.v) {
 			return mayReplace
 		}
 		after := map[any]*value.Object{}

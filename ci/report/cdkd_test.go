@@ -1,4 +1,4 @@
-package plan
+package report
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -26,15 +27,12 @@ func TestAgreesWithCdkd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in := fromTemplate(object(t, string(read("template.json"))), current)
+			in := fromTemplate(object(string(read("template.json"))), current)
 			in.Stack, in.Region, in.Current = current.StackName, current.Region, current
-			b, err := JSON([]*Plan{compute(t, in)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := parse(t, string(b)).([]any)[0].(*value.Object)
+			b := diffJSON(t, compute(t, in))
+			got := parse(b).([]any)[0].(*value.Object)
 			dropAdditions(got)
-			want := parse(t, string(read("diff.json"))).([]any)[0].(*value.Object)
+			want := parse(string(read("diff.json"))).([]any)[0].(*value.Object)
 			if d := cmp.Diff(want, got, same); d != "" {
 				t.Errorf("(-want +got)\n%s\nin full:\n%s", d, b)
 			}
@@ -61,17 +59,17 @@ func dropAdditions(node *value.Object) {
 
 // fromTemplate resolves Ref and Fn::GetAtt of a template against a record,
 // which is all that these templates need.
-func fromTemplate(template *value.Object, current *state.Record) Input {
-	var in Input
+func fromTemplate(template *value.Object, current *state.Record) plan.Input {
+	var in plan.Input
 	for id, v := range template.Object("Resources").All() {
 		r := v.(*value.Object)
-		want := Resource{
+		want := plan.Resource{
 			LogicalID: id, Type: r.String("Type"), Written: r.Object("Properties"),
-			Properties: &value.Object{}, References: map[string][]Reference{},
+			Properties: &value.Object{}, References: map[string][]plan.Reference{},
 			DeletionPolicy: r.String("DeletionPolicy"), UpdateReplacePolicy: r.String("UpdateReplacePolicy"),
 		}
 		for name, v := range want.Written.All() {
-			var refs []Reference
+			var refs []plan.Reference
 			want.Properties.Set(name, resolve(v, current, &refs))
 			want.References[name] = refs
 		}
@@ -79,7 +77,7 @@ func fromTemplate(template *value.Object, current *state.Record) Input {
 	}
 	for name, v := range template.Object("Outputs").All() {
 		o := v.(*value.Object)
-		out := Output{Name: name}
+		out := plan.Output{Name: name}
 		out.Value = resolve(o.Value("Value"), current, &out.References)
 		if export := o.Object("Export"); export != nil {
 			out.Exported, out.ExportName = true, export.String("Name")
@@ -89,7 +87,7 @@ func fromTemplate(template *value.Object, current *state.Record) Input {
 	return in
 }
 
-func resolve(v any, current *state.Record, refs *[]Reference) any {
+func resolve(v any, current *state.Record, refs *[]plan.Reference) any {
 	switch v := v.(type) {
 	case []any:
 		l := make([]any, len(v))
@@ -99,11 +97,11 @@ func resolve(v any, current *state.Record, refs *[]Reference) any {
 		return l
 	case *value.Object:
 		if name, arg, ok := v.Sole(); ok && name == "Ref" && current.Row(arg.(string)) != nil {
-			*refs = append(*refs, Reference{LogicalID: arg.(string)})
+			*refs = append(*refs, plan.Reference{LogicalID: arg.(string)})
 			return current.Row(arg.(string)).PhysicalID
 		} else if ok && name == "Fn::GetAtt" {
 			id, attribute := arg.([]any)[0].(string), arg.([]any)[1].(string)
-			*refs = append(*refs, Reference{id, attribute})
+			*refs = append(*refs, plan.Reference{LogicalID: id, Attribute: attribute})
 			return current.Row(id).Attributes.Value(attribute)
 		}
 		o := &value.Object{}

@@ -14,6 +14,7 @@ const (
 	StateList   Name = "state list"
 	StateShow   Name = "state show"
 	ForceUnlock Name = "force-unlock"
+	Rollback    Name = "rollback"
 	Demo        Name = "demo"
 )
 
@@ -54,6 +55,8 @@ type Inputs struct {
 	StatePrefix string
 
 	Rollback         bool
+	RevertFailed     bool
+	Orphan           []string
 	DryRun           bool
 	Fail             bool
 	Yes              bool

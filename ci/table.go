@@ -23,6 +23,8 @@ var commands = []Command{
 		Description: "Show what a deploy would do, property by property. Writes nothing to AWS."},
 	{Name: Destroy, MaxStacks: -1, Consent: "deletes the resources of the stacks",
 		Description: "Delete the resources of stacks and what is recorded of them."},
+	{Name: Rollback, MaxStacks: 1, Consent: "changes resources back and deletes those that were created",
+		Description: "Undo what failed and interrupted deploys of a stack did, back to the last one that succeeded."},
 	{Name: StateList, MaxStacks: 0,
 		Description: "List the stacks that the state bucket knows."},
 	{Name: StateShow, MinStacks: 1, MaxStacks: 1,
@@ -62,8 +64,8 @@ type Input struct {
 
 var (
 	onApp    = []Name{Deploy, Diff, Destroy}
-	onState  = []Name{Deploy, Diff, Destroy, StateList, StateShow, ForceUnlock}
-	changing = []Name{Deploy, Destroy}
+	onState  = []Name{Deploy, Diff, Destroy, Rollback, StateList, StateShow, ForceUnlock}
+	changing = []Name{Deploy, Destroy, Rollback}
 )
 
 var table = []Input{
@@ -71,13 +73,13 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Destroy, StateShow, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Destroy, Rollback, StateShow, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one."},
 	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: onApp,
 		Description: "Take all stacks of the app."},
 	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: onApp, Restricts: true,
 		Description: "Take only the stacks that were named, without those they depend on."},
-	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{StateShow, ForceUnlock}, Restricts: true,
+	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, ForceUnlock}, Restricts: true,
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: onApp,
@@ -104,6 +106,10 @@ var table = []Input{
 		Description: "Consent to what would be asked on a terminal. Without a terminal, `destroy` needs it."},
 	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
 		Description: "Undo a deploy that fails. `false` keeps what was done, for the next deploy to go on from."},
+	{Name: "revert-failed", Field: func(in *Inputs) any { return &in.RevertFailed }, Default: "false", Commands: []Name{Rollback},
+		Description: "Also bring back what an operation that failed may have changed, and delete what a failed create left."},
+	{Name: "orphan", Field: func(in *Inputs) any { return &in.Orphan }, Commands: []Name{Rollback}, Restricts: true,
+		Description: "Logical ids of resources that the rollback leaves in AWS as they are."},
 	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy},
 		Description: "Destroy stacks that have termination protection, and switch off the deletion protection of resources first."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
@@ -122,7 +128,7 @@ var table = []Input{
 	{Name: "allow-unsupported-properties", Field: func(in *Inputs) any { return &in.AllowUnsupportedProperties }, Commands: []Name{Deploy, Diff},
 		Description: "Properties that the SDK provider may leave out instead of handing the resource to Cloud Control, as `AWS::Some::Type:Property`."},
 
-	{Name: "lock-wait", Field: func(in *Inputs) any { return &in.LockWait }, Default: "0s", Commands: []Name{Deploy},
+	{Name: "lock-wait", Field: func(in *Inputs) any { return &in.LockWait }, Default: "0s", Commands: []Name{Deploy, Rollback},
 		Description: "How long to keep trying for a lock that somebody else holds, beyond the few seconds that are always tried, such as `10m`."},
 	{Name: "resource-timeout", Field: func(in *Inputs) any { return &in.ResourceTimeout }, Default: "30m", Commands: changing, Positive: true,
 		Description: "How long one operation on one resource may take."},
@@ -140,7 +146,7 @@ var table = []Input{
 	{Name: "comment-key", Field: func(in *Inputs) any { return &in.CommentKey }, ActionOnly: true, Commands: onApp,
 		Description: "Tells apart the comments of several steps that work on one app for the same pull request."},
 
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, StateList, StateShow},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Rollback, StateList, StateShow},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

@@ -382,10 +382,11 @@ func (d *deployment) saved() bool {
 
 // undo rolls back what this run did and settles the journal.
 func (d *deployment) undo(ctx context.Context) {
-	clean := d.rollBack(ctx)
+	u := &undoing{deployment: d}
+	u.operations(ctx, d.completed)
 	empty := false
 	d.change(func(r *state.Record) { empty = d.initial && len(r.Resources) == 0 && len(r.Orphans) == 0 })
-	if !d.saved() || !clean {
+	if !d.saved() || !u.clean() {
 		return
 	}
 	d.res.RolledBack = true

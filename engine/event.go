@@ -28,6 +28,7 @@ const (
 	RollbackStarted  EventKind = "rollback-started"
 	RollbackFinished EventKind = "rollback-finished"
 
+	Detail  EventKind = "detail" // for who looks closely
 	Notice  EventKind = "notice"
 	Warning EventKind = "warning"
 )

@@ -388,7 +388,7 @@ func (d *deployment) provider(decision provider.Decision, policy retry.Policy) p
 	}
 	return provider.Retrying(decision.Provider, provider.Policies{
 		Create: policy, Update: policy, Delete: policy,
-		Retrying: func(line string) { d.observe(Event{Kind: Notice, Text: line}) },
+		Retrying: func(line string) { d.observe(Event{Kind: Detail, Text: line}) },
 		GaveUp:   func(line string) { d.observe(Event{Kind: Warning, Text: line}) },
 	})
 }

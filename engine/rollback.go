@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
@@ -36,158 +37,266 @@ func (d *deployment) journal(reason state.Reason) {
 	}
 }
 
-// rollBack undoes what this run did: updates and replacements first, newest
-// first, then creates, each after what depends on it. A failure is reported
-// and the rest goes on. It returns whether everything was undone.
-func (d *deployment) rollBack(ctx context.Context) (clean bool) {
-	d.observe(Event{Kind: RollbackStarted})
-	d.emit(state.Event{EventType: state.RollbackBegan})
+// An undoing is a rollback under way: what is undone, and how that went.
+type undoing struct {
+	*deployment
+	orphan []string // logical ids to leave in AWS
+
+	mu      sync.Mutex
+	failed  int
+	skipped int
+}
+
+// clean tells whether everything was undone.
+func (u *undoing) clean() bool { return u.failed == 0 && u.skipped == 0 }
+
+// A skip is why an operation was not undone. It is said and counted, and does
+// not keep the rest from being undone.
+type skip struct{ reason string }
+
+func (s *skip) Error() string { return s.reason }
+
+// operations undoes completed operations: updates, replacements and deletes
+// first, newest first, then creates, each after what depends on it. A failure
+// is reported and the rest goes on.
+func (u *undoing) operations(ctx context.Context, completed []*state.Operation) {
+	u.observe(Event{Kind: RollbackStarted})
+	u.emit(state.Event{EventType: state.RollbackBegan})
 	defer func() {
-		d.observe(Event{Kind: RollbackFinished})
-		d.emit(state.Event{EventType: state.RollbackFinished})
+		u.observe(Event{Kind: RollbackFinished})
+		u.emit(state.Event{EventType: state.RollbackFinished})
 	}()
-	clean = true
-	undone := func(op *state.Operation, err error) {
-		if err != nil {
-			clean = false
-			d.warn("rollback of %s (%s): %v", op.LogicalID, op.ResourceType, err)
-		}
-	}
-	created, order := map[string]*state.Resource{}, []string{}
-	for _, op := range slices.Backward(d.completed) {
-		if d.e.config.Window.Interrupted() {
-			return false
-		}
-		switch {
-		case op.ChangeType == state.OpCreate:
-			if row := d.world.row(op.LogicalID); row != nil && row.PhysicalID == op.PhysicalID {
-				created[op.LogicalID] = row
+	created, order := map[string]*state.Operation{}, []string{}
+	for _, op := range slices.Backward(completed) {
+		if op.ChangeType == state.OpCreate {
+			if created[op.LogicalID] == nil {
 				order = append(order, op.LogicalID)
 			}
-		case op.ChangeType == state.OpDelete:
-			undone(op, errors.New("a delete cannot be undone"))
-			d.skipped(op, "a delete cannot be undone")
-		case op.OldRetained:
-			undone(op, d.takeBack(ctx, op))
-		default:
-			undone(op, d.revert(ctx, op))
+			created[op.LogicalID] = op
+			continue
 		}
+		if u.e.config.Window.Interrupted() {
+			u.failed++ // there is more to undo
+			return
+		}
+		u.report(op, u.operation(ctx, op))
 	}
 	slices.Reverse(order)
-	outcomes := graph.Run(ctx, d.uncreate(order, created), deletion(order, created),
-		graph.Options{Limit: d.opt.Concurrency, KeepGoing: true, Stop: d.e.config.Window.Draining()})
-	for _, id := range order {
-		if o := outcomes[id]; o.Status != graph.Succeeded {
-			clean = false
-			if o.Err != nil {
-				d.warn("rollback of %s (%s): %v", id, created[id].ResourceType, o.Err)
-			}
-		}
-	}
-	return clean
-}
-
-func (d *deployment) skipped(op *state.Operation, reason string) {
-	d.emit(state.Event{EventType: state.RollbackResourceSkipped, Operation: op.ChangeType, LogicalID: op.LogicalID,
-		ResourceType: op.ResourceType, PhysicalID: op.PhysicalID, Reason: reason})
-}
-
-// uncreate makes the tasks that delete what this run created.
-func (d *deployment) uncreate(order []string, rows map[string]*state.Resource) []graph.Task {
+	rows := map[string]*state.Resource{}
 	var tasks []graph.Task
 	for _, id := range order {
-		row := rows[id]
+		op := created[id]
+		row := u.world.row(id)
+		if row == nil {
+			continue // gone already
+		}
+		rows[id] = row
 		tasks = append(tasks, graph.Task{ID: id, Run: func(ctx context.Context) error {
-			if plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy) == "Retain" {
-				d.retained(id, row)
-				d.change(func(r *state.Record) {
-					r.Remove(id)
-					r.Orphans = append(r.Orphans, state.Orphan{LogicalID: id, OrphanedAt: now().UnixMilli(), State: row})
-				})
-				d.warn("%s (%s) was created by this run and stays in AWS, as its DeletionPolicy says: %s", id, row.ResourceType, row.PhysicalID)
+			err := u.uncreate(ctx, op, row)
+			u.report(op, err)
+			if errors.As(err, new(*skip)) {
 				return nil
 			}
-			skipped, err := d.delete(ctx, id, row, retry.ForDelete(retry.Classifier{}), true)
-			if err != nil {
-				return err
-			}
-			if skipped != "" {
-				return errors.New("not deleted: " + skipped)
-			}
-			d.change(func(r *state.Record) { r.Remove(id) })
-			return nil
+			return err
 		}})
 	}
-	return tasks
+	order = slices.DeleteFunc(order, func(id string) bool { return rows[id] == nil })
+	outcomes := graph.Run(ctx, tasks, deletion(order, rows),
+		graph.Options{Limit: u.opt.Concurrency, KeepGoing: true, Stop: u.e.config.Window.Draining()})
+	for _, id := range order {
+		if o := outcomes[id]; o.Status == graph.NotStarted || o.Status == graph.Skipped {
+			u.failed++
+		}
+	}
 }
 
-// takeBack undoes a replacement whose old copy still exists: the new one goes,
-// the old one's row comes back.
-func (d *deployment) takeBack(ctx context.Context, op *state.Operation) error {
-	row := d.world.row(op.LogicalID)
-	if row == nil || row.PhysicalID != op.PhysicalID {
-		return errors.New("the record names another resource by now")
+// report says what became of one operation.
+func (u *undoing) report(op *state.Operation, err error) {
+	if err == nil {
+		return
 	}
-	skipped, err := d.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), true)
-	d.change(func(r *state.Record) { r.Set(op.LogicalID, op.Previous) })
-	if err != nil || skipped != "" {
-		return fmt.Errorf("the new copy %s was left behind and no record names it: %w", row.PhysicalID, errors.Join(err, text(skipped)))
+	ev := state.Event{EventType: state.RollbackResourceSkipped, Operation: op.ChangeType, LogicalID: op.LogicalID,
+		ResourceType: op.ResourceType, PhysicalID: op.PhysicalID}
+	u.mu.Lock()
+	if s, ok := errors.AsType[*skip](err); ok {
+		u.skipped++
+		ev.Reason = u.e.config.Secrets.Mask(s.reason)
+		u.emit(ev)
+	} else {
+		u.failed++
+	}
+	u.mu.Unlock()
+	u.warn("rollback of %s (%s): %v", op.LogicalID, op.ResourceType, err)
+}
+
+// operation undoes an update, a replacement or a delete.
+func (u *undoing) operation(ctx context.Context, op *state.Operation) error {
+	row := u.world.row(op.LogicalID)
+	replaced := op.Previous != nil && op.Previous.PhysicalID != op.PhysicalID && (op.WasReplaced == nil || *op.WasReplaced)
+	switch {
+	case op.ChangeType == state.OpDelete:
+		return &skip{"a delete cannot be undone"}
+	case slices.Contains(u.orphan, op.LogicalID):
+		return nil
+	case row == nil:
+		return &skip{"it is not recorded any more"}
+	case op.Previous == nil:
+		return &skip{"what it was before is not in the journal"}
+	case replaced && row.PhysicalID == op.Previous.PhysicalID:
+		return nil // undone already
+	case row.PhysicalID != op.PhysicalID && value.Equal(row.Properties, op.Previous.Properties):
+		return nil
+	case row.PhysicalID != op.PhysicalID:
+		return &skip{fmt.Sprintf("the record names another resource by now, %s", row.PhysicalID)}
+	case replaced && op.OldRetained:
+		return u.takeBack(ctx, op, row)
+	case replaced:
+		return u.revive(ctx, op, row)
+	}
+	return u.revert(ctx, op, row)
+}
+
+// uncreate deletes what was created, or lets it go where it is to stay.
+func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.Resource) error {
+	if row.PhysicalID != op.PhysicalID {
+		return &skip{fmt.Sprintf("the record names another resource by now, %s", row.PhysicalID)}
+	}
+	policy := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)
+	if policy == "Retain" || slices.Contains(u.orphan, op.LogicalID) {
+		u.retained(op.LogicalID, row)
+		u.change(func(r *state.Record) {
+			r.Remove(op.LogicalID)
+			r.Orphans = append(r.Orphans, state.Orphan{LogicalID: op.LogicalID, OrphanedAt: now().UnixMilli(), State: row})
+		})
+		return nil
+	}
+	skipped, err := u.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), true)
+	if err != nil {
+		return err
+	}
+	if skipped != "" {
+		return &skip{skipped}
+	}
+	u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
+	return nil
+}
+
+// takeBack undoes a replacement whose old copy still exists: the old one's row
+// comes back, the new one goes.
+func (u *undoing) takeBack(ctx context.Context, op *state.Operation, row *state.Resource) error {
+	u.change(func(r *state.Record) { r.Set(op.LogicalID, op.Previous) })
+	return u.letGo(ctx, op, row)
+}
+
+// letGo deletes the new copy of a replacement that is undone. No record names it
+// any more.
+func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Resource) error {
+	skipped, err := u.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), true)
+	if skipped != "" {
+		err = errors.Join(err, errors.New(skipped))
+	}
+	if err != nil {
+		u.unaddressed(op.LogicalID, op.ResourceType, row.PhysicalID, fmt.Sprintf("the new copy of a replacement that was undone is still there: %v", err),
+			"delete it by hand: no record names it any more")
+		return &skip{fmt.Sprintf("its new copy %s was left behind: %v", row.PhysicalID, err)}
 	}
 	return nil
 }
 
-func text(s string) error {
-	if s == "" {
-		return nil
-	}
-	return errors.New(s)
-}
-
-// revert updates a resource back to the properties that it had.
-func (d *deployment) revert(ctx context.Context, op *state.Operation) error {
-	row := d.world.row(op.LogicalID)
-	if row == nil || row.PhysicalID != op.PhysicalID {
-		return errors.New("the record names another resource by now")
-	}
-	if op.ResourceType == nestedType {
-		return errors.New("the nested stack was updated, and what it was before is in the previous version of the app: deploy that")
-	}
-	if value.Equal(row.Properties, op.Previous.Properties) {
-		d.change(func(r *state.Record) { r.Set(op.LogicalID, op.Previous) }) // only policies differ
-		return nil
-	}
-	if strings.Contains(value.JSON(op.Previous.Properties), `"`+state.Masked+`"`) {
-		return errors.New("it had a NoEcho value, which is not stored and so cannot be put back")
-	}
-	decision, err := d.router.Recorded(op.LogicalID, op.ResourceType, row.ProvisionedBy)
+// revive undoes a replacement whose old copy is gone: it is made again, then
+// the new one goes. Where both would have one name, the new one goes first.
+func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Resource) error {
+	req, decision, err := u.back(ctx, op, row)
 	if err != nil {
 		return err
 	}
-	before, err := d.scope.ResolveRecorded(ctx, op.Previous.Properties)
-	if err != nil {
-		return fmt.Errorf("resolve the references in its previous properties: %w", err)
+	req.PhysicalID, req.Attributes, req.Previous = "", nil, nil
+	req.Token = newToken()
+	remake := func(policy retry.Policy) error {
+		var made provider.Created
+		ev := Event{Action: plan.Create, LogicalID: op.LogicalID, Type: op.ResourceType, Rollback: true}
+		err := u.deployment.operation(ctx, ev, u.limit(op.ResourceType), func(ctx context.Context) (string, error) {
+			var err error
+			made, err = u.provider(decision, policy).Create(ctx, req)
+			return made.PhysicalID, err
+		})
+		if err != nil {
+			return err
+		}
+		u.change(func(r *state.Record) {
+			old := op.Previous.Clone()
+			old.PhysicalID, old.Attributes = made.PhysicalID, u.redact(made.Attributes)
+			r.Set(op.LogicalID, old)
+		})
+		return nil
 	}
-	req := d.request(op.LogicalID, op.ResourceType)
+	if err = remake(retry.ForCreate(retry.Classifier{})); err == nil {
+		return u.letGo(ctx, op, row)
+	}
+	if !retry.NameTaken(err) {
+		return err
+	}
+	skipped, err := u.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), true)
+	if err != nil || skipped != "" {
+		return errors.Join(err, &skip{skipped})
+	}
+	u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
+	if err := remake(retry.ForRecreate(retry.Classifier{})); err != nil {
+		return fmt.Errorf("the new copy is gone already, and making the old one again failed: %w", err)
+	}
+	return nil
+}
+
+// back is the request that brings a resource back to what it was before op.
+func (u *undoing) back(ctx context.Context, op *state.Operation, row *state.Resource) (*provider.Request, provider.Decision, error) {
+	if strings.Contains(value.JSON(op.Previous.Properties), `"`+state.Masked+`"`) {
+		return nil, provider.Decision{}, &skip{"it had a NoEcho value, which is not stored and so cannot be put back"}
+	}
+	decision, err := u.router.Recorded(op.LogicalID, op.Previous.ResourceType, op.Previous.ProvisionedBy)
+	if err != nil {
+		return nil, decision, err
+	}
+	before, err := u.scope.ResolveRecorded(ctx, op.Previous.Properties)
+	if err != nil {
+		return nil, decision, fmt.Errorf("resolve the references in its previous properties: %w", err)
+	}
+	req := u.request(op.LogicalID, op.Previous.ResourceType)
 	req.PhysicalID, req.Attributes = row.PhysicalID, row.Attributes
 	req.Properties, req.Previous = before.Clear.(*value.Object), row.Properties
-	d.name(req)
+	u.name(req)
+	return req, decision, nil
+}
+
+// revert updates a resource back to the properties that it had.
+func (u *undoing) revert(ctx context.Context, op *state.Operation, row *state.Resource) error {
+	if value.Equal(row.Properties, op.Previous.Properties) {
+		u.change(func(r *state.Record) { r.Set(op.LogicalID, op.Previous) }) // only policies differ
+		return nil
+	}
+	if op.ResourceType == nestedType {
+		return &skip{"the nested stack was updated, and what it was before is in the previous version of the app: deploy that"}
+	}
+	req, decision, err := u.back(ctx, op, row)
+	if err != nil {
+		return err
+	}
 	var updated provider.Updated
 	ev := Event{Action: plan.Update, LogicalID: op.LogicalID, Type: op.ResourceType, PhysicalID: row.PhysicalID, Rollback: true}
-	err = d.operation(ctx, ev, d.limit(op.ResourceType), func(ctx context.Context) (string, error) {
+	err = u.deployment.operation(ctx, ev, u.limit(op.ResourceType), func(ctx context.Context) (string, error) {
 		var err error
-		updated, err = d.provider(decision, retry.ForCreate(retry.Classifier{})).Update(ctx, req)
+		updated, err = u.provider(decision, retry.ForCreate(retry.Classifier{})).Update(ctx, req)
 		return updated.PhysicalID, err
 	})
 	if err != nil {
 		return err
 	}
-	d.change(func(r *state.Record) {
+	u.change(func(r *state.Record) {
 		row := op.Previous.Clone()
 		if updated.PhysicalID != "" {
 			row.PhysicalID = updated.PhysicalID
 		}
 		if updated.Attributes != nil {
-			row.Attributes = d.redact(updated.Attributes)
+			row.Attributes = u.redact(updated.Attributes)
 		}
 		r.Set(op.LogicalID, row)
 	})

@@ -109,6 +109,8 @@ func title(run *result.Run, name func(string) string) string {
 	switch run.Command {
 	case "destroy":
 		command, did = "Destroy", "Destroyed"
+	case "rollback":
+		command, did = "Rollback", "Rolled back"
 	case "diff":
 		command = "Diff"
 	}

@@ -66,12 +66,32 @@ func (s *step) destroy(ctx context.Context) error {
 	}
 	if !s.in.Yes {
 		opt.StackConcurrency = 1 // one question at a time
-		opt.Consent = func(stack string, p *plan.Plan) bool {
-			s.surface.Print(report.PlanText(p))
-			return s.surface.Confirm(ctx, fmt.Sprintf("Destroy stack %s?", stack), !s.in.RemoveProtection)
-		}
+		opt.Consent = s.consent(ctx, "Destroy stack %s?", !s.in.RemoveProtection)
 	}
 	run, _ := s.engine.Destroy(ctx, opt)
+	return s.finish(run)
+}
+
+// consent asks a person, with the plan before them.
+func (s *step) consent(ctx context.Context, question string, byDefault bool) func(string, *plan.Plan) bool {
+	return func(stack string, p *plan.Plan) bool {
+		s.surface.Print(report.PlanText(p))
+		return s.surface.Confirm(ctx, fmt.Sprintf(question, stack), byDefault)
+	}
+}
+
+func (s *step) rollback(ctx context.Context) error {
+	opt := engine.RollbackOptions{
+		Region: strings.ToLower(s.in.StackRegion), RevertFailed: s.in.RevertFailed, Orphan: s.in.Orphan, RoleARN: s.in.RoleARN,
+		LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout, Concurrency: s.in.Concurrency,
+	}
+	if len(s.in.Stacks) > 0 {
+		opt.Stack = s.in.Stacks[0]
+	}
+	if !s.in.Yes {
+		opt.Consent = s.consent(ctx, "Roll back stack %s?", false)
+	}
+	run, _ := s.engine.Rollback(ctx, opt)
 	return s.finish(run)
 }
 

@@ -70,6 +70,8 @@ func (s *step) observe(ev engine.Event) {
 		line = "rolling back"
 	case engine.RollbackFinished:
 		line = "rollback finished"
+	case engine.Notice:
+		line = ev.Text
 	case engine.Warning:
 		log = s.log.Warn()
 		line = ev.Text

@@ -54,6 +54,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.diff(ctx)
 	case ci.Destroy:
 		return s.destroy(ctx)
+	case ci.Rollback:
+		return s.rollback(ctx)
 	case ci.StateList:
 		return s.stateList(ctx)
 	case ci.StateShow:

@@ -1,0 +1,308 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// RollbackOptions govern a rollback.
+type RollbackOptions struct {
+	Stack  string // "": the only one that has a journal
+	Region string // "": the one it is recorded in
+
+	// RevertFailed also reverts the operations that failed: what they left is
+	// unknown, and this brings it back to what it was.
+	RevertFailed bool
+	// Orphan names resources that were created and are to stay in AWS.
+	Orphan []string
+	// Consent, when set, is asked with what would be undone.
+	Consent func(stack string, p *plan.Plan) bool
+
+	RoleARN         string
+	LockWait        time.Duration
+	ResourceTimeout time.Duration
+	Concurrency     int
+}
+
+// Rollback undoes what failed and interrupted deploys of a stack did, newest
+// first, back to the last one that succeeded. The result is never nil.
+func (e *Engine) Rollback(ctx context.Context, opt RollbackOptions) (*result.Run, error) {
+	start := now()
+	run := &result.Run{Command: "rollback", RunID: state.NewRunID(start)}
+	defer func() { run.Duration = time.Since(start) }()
+
+	work, cancel := e.config.Window.Context(ctx)
+	defer cancel()
+	store, err := e.open(work)
+	if err != nil {
+		return run, e.end(run, err)
+	}
+	ref, err := rollbackTarget(work, store, opt)
+	if err != nil || ref == nil {
+		if err == nil {
+			e.observe(Event{Kind: Notice, Text: "no stack has anything to roll back"})
+		}
+		return run, e.end(run, err)
+	}
+	t := target{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack}
+	d := &deployment{
+		e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
+		opt: DeployOptions{RoleARN: opt.RoleARN, LockWait: opt.LockWait, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency},
+		res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+	}
+	d.router = e.router(d)
+	run.Add(d.finished(d.rollBack(work, opt)))
+	e.config.Window.Seal()
+	return run, e.end(run, nil)
+}
+
+// rollbackTarget finds the stack to roll back, nil when there is none.
+func rollbackTarget(ctx context.Context, store *state.Store, opt RollbackOptions) (*state.Ref, error) {
+	if opt.Stack != "" && opt.Region != "" {
+		return &state.Ref{Stack: opt.Stack, Region: opt.Region}, nil
+	}
+	refs, err := store.Journals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Stack != "" {
+		refs = slices.DeleteFunc(refs, func(r state.Ref) bool { return r.Stack != opt.Stack })
+	}
+	var names []string
+	for _, r := range refs {
+		names = append(names, fmt.Sprintf("%s (%s)", r.Stack, r.Region))
+	}
+	switch {
+	case len(refs) == 1:
+		return &refs[0], nil
+	case len(refs) == 0 && opt.Stack == "":
+		return nil, nil
+	case len(refs) == 0:
+		return nil, &InputError{
+			What: fmt.Sprintf("stack %s has no journal: no deploy of it failed or was interrupted since the last that succeeded", opt.Stack),
+			Next: "deploy the version of the app that you want",
+		}
+	}
+	return nil, &InputError{
+		What: fmt.Sprintf("several stacks have something to roll back: %s", strings.Join(names, ", ")),
+		Next: "name one, and its region with stack-region",
+	}
+}
+
+func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err error) {
+	start := now()
+	defer func() { d.res.Duration = time.Since(start) }()
+	d.observe(Event{Kind: StackStarted})
+	reads, cancel := d.e.config.Window.Interruptible(ctx)
+	defer cancel()
+	r, err := d.acquire(reads, state.LockOptions{
+		Operation: "rollback", Wait: opt.LockWait,
+		Waiting: func(held *state.HeldError) { d.observe(Event{Kind: LockWaiting, Text: held.Error()}) },
+	})
+	defer d.release()
+	if err != nil {
+		return err
+	}
+	// What is undone goes by what is recorded now that the lock is held.
+	if r.record, r.etag, err = d.place.Read(reads); err != nil {
+		return err
+	}
+	journal, err := d.place.ReadJournal(reads)
+	if err != nil {
+		return err
+	}
+	if err := d.rollable(r.record, journal); err != nil {
+		return err
+	}
+	if err := d.knowRecord(reads, r.record); err != nil {
+		return err
+	}
+	d.Plan = undoPlan(d.t, r.record, journal)
+	d.res.Plan, d.res.Changed = d.Plan, true
+	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
+	for _, g := range journal.Segments {
+		if g.RoleARN != "" && g.RoleARN != opt.RoleARN {
+			d.warn("the deploy that is rolled back used the role %s, this run does not", g.RoleARN)
+		}
+	}
+	if opt.Consent != nil && !opt.Consent(d.t.Name, d.Plan) {
+		d.observe(Event{Kind: Notice, Text: "not rolled back: declined"})
+		d.res.Changed = false
+		return nil
+	}
+	d.history = d.place.StartRun(ctx, state.RunOptions{ID: d.runID, Command: "rollback", Engine: d.e.config.Version, Start: start})
+	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Warn: func(text string) { d.warn("%s", text) }})
+	err = d.undoJournal(ctx, journal, opt)
+	var wg sync.WaitGroup
+	d.finishHistory(&wg, err)
+	wg.Wait()
+	return err
+}
+
+// rollable refuses what cannot be rolled back.
+func (d *deployment) rollable(record *state.Record, journal *state.Journal) error {
+	if journal == nil || len(journal.Segments) == 0 {
+		return &InputError{What: fmt.Sprintf("stack %s in %s has no journal: there is nothing to roll back", d.t.Name, d.t.Region)}
+	}
+	if record == nil {
+		return &InputError{
+			What: fmt.Sprintf("stack %s in %s has a journal and no record at %s", d.t.Name, d.t.Region, d.place.RecordKey()),
+			Next: "restore an earlier version of the record from the bucket's history, or remove the journal to give up the rollback",
+		}
+	}
+	return d.place.Deletable(record)
+}
+
+// undoJournal undoes the segments, newest first. One that is not undone whole
+// stays, and so do the older ones.
+func (d *deployment) undoJournal(ctx context.Context, journal *state.Journal, opt RollbackOptions) error {
+	initial := journal.Segments[0].InitialDeploy
+	skipped := 0
+	for len(journal.Segments) > 0 {
+		g := journal.Segments[len(journal.Segments)-1]
+		u := &undoing{deployment: d, orphan: opt.Orphan}
+		if opt.RevertFailed {
+			g.Failed = u.revertFailed(ctx, g.Failed)
+		}
+		u.operations(ctx, g.Operations)
+		d.change(func(*state.Record) {})
+		if !d.saved() {
+			return d.stopCause()
+		}
+		if u.failed > 0 {
+			if err := d.writeJournal(journal); err != nil {
+				d.warn("%v", err)
+			}
+			if stopped := d.stopCause(); stopped != nil {
+				return stopped
+			}
+			d.unaddressed("", "", "", fmt.Sprintf("%d operations could not be undone; the journal keeps them", u.failed),
+				"look at the warnings, remove what stands in the way, and roll back again")
+			return nil
+		}
+		skipped += u.skipped
+		journal.Segments = journal.Segments[:len(journal.Segments)-1]
+		if err := d.writeJournal(journal); err != nil {
+			return err
+		}
+	}
+	if skipped > 0 {
+		d.unaddressed("", "", "", fmt.Sprintf("%d operations were not undone, for the reasons in the warnings", skipped), "deploy the version of the app that you want")
+	}
+	return d.dropEmpty(initial)
+}
+
+func (d *deployment) writeJournal(journal *state.Journal) error {
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	return d.place.WriteJournal(ctx, journal)
+}
+
+// dropEmpty removes the record when the rollback of a first deploy left nothing
+// in it.
+func (d *deployment) dropEmpty(initial bool) error {
+	d.world.mu.Lock()
+	empty := initial && len(d.world.record.Resources) == 0 && len(d.world.record.Orphans) == 0
+	d.world.mu.Unlock()
+	if !empty {
+		return nil
+	}
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	return d.place.Delete(ctx, d.saver.ETag())
+}
+
+// revertFailed undoes operations that failed, and returns those that are left.
+func (u *undoing) revertFailed(ctx context.Context, failed []*state.Operation) (left []*state.Operation) {
+	for _, op := range slices.Backward(failed) {
+		if err := u.failedOperation(ctx, op); err != nil {
+			u.report(op, err)
+			if !errors.As(err, new(*skip)) {
+				left = append([]*state.Operation{op}, left...)
+			}
+		}
+	}
+	return left
+}
+
+func (u *undoing) failedOperation(ctx context.Context, op *state.Operation) error {
+	row := u.world.row(op.LogicalID)
+	switch {
+	case op.ChangeType == state.OpDelete:
+		return nil
+	case op.ChangeType == state.OpCreate && op.PhysicalID == "":
+		return &skip{"its create failed without an id; if it made something, no record names that"}
+	case op.ChangeType == state.OpCreate && row != nil && row.PhysicalID != op.PhysicalID:
+		return nil
+	case op.ChangeType == state.OpCreate:
+		made := &state.Resource{PhysicalID: op.PhysicalID, ResourceType: op.ResourceType, Properties: op.Properties,
+			ProvisionedBy: op.ProvisionedBy, DeletionPolicy: op.DeletionPolicy}
+		if row != nil {
+			made = row
+		}
+		return u.uncreate(ctx, op, made)
+	case op.Previous == nil:
+		return &skip{"what it was before is not in the journal"}
+	case row == nil || row.PhysicalID != op.PhysicalID:
+		return &skip{"it is not recorded any more"}
+	}
+	// The update may have been applied in part: it is put back from what it tried.
+	tried := row.Clone()
+	tried.Properties = op.Properties
+	return u.revert(ctx, op, tried)
+}
+
+// undoPlan shows a rollback: what was created goes, what was changed goes back.
+func undoPlan(t target, record *state.Record, journal *state.Journal) *plan.Plan {
+	p := &plan.Plan{Stack: t.Name, Region: t.Region}
+	seen := map[string]bool{}
+	for _, g := range slices.Backward(journal.Segments) {
+		for _, op := range slices.Backward(g.Operations) {
+			row := record.Row(op.LogicalID)
+			if row == nil || seen[op.LogicalID] || op.ChangeType == state.OpDelete {
+				continue
+			}
+			seen[op.LogicalID] = true
+			c := &plan.Change{LogicalID: op.LogicalID, Type: op.ResourceType, PhysicalID: row.PhysicalID, Action: plan.Delete,
+				DeletionPolicy: plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)}
+			if op.ChangeType == state.OpUpdate && op.Previous != nil {
+				c.Action = plan.Update
+				for name := range merged(row.Properties, op.Previous.Properties).All() {
+					old, hasOld := row.Properties.Get(name)
+					new, hasNew := op.Previous.Properties.Get(name)
+					if hasOld != hasNew || !value.Equal(old, new) {
+						c.Properties = append(c.Properties, plan.PropertyChange{Path: name, Old: old, New: new, HasOld: hasOld, HasNew: hasNew})
+					}
+				}
+			} else if c.DeletionPolicy == "Retain" {
+				c.Action = plan.Retain
+			}
+			p.Changes = append(p.Changes, c)
+		}
+	}
+	return p
+}
+
+// merged has the members of both objects.
+func merged(a, b *value.Object) *value.Object {
+	out := a.Clone()
+	if out == nil {
+		out = &value.Object{}
+	}
+	for name, v := range b.All() {
+		if !out.Has(name) {
+			out.Set(name, v)
+		}
+	}
+	return out
+}

@@ -170,7 +170,10 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		d.history = d.place.StartRun(ctx, state.RunOptions{ID: d.runID, Command: "deploy", Engine: d.e.config.Version, Start: start})
+		d.history = d.place.StartRun(ctx, state.RunOptions{
+			ID: d.runID, Command: "deploy", Engine: d.e.config.Version, Start: start,
+			Index: before.runs, Histories: before.presence.Histories,
+		})
 	} else {
 		d.history = d.t.parent.history
 	}
@@ -186,13 +189,14 @@ func (d *deployment) subject() string {
 
 // planUnderLock plans from what was read. When that would change something, it
 // makes sure that it still is what is recorded, since the reading began before
-// the lock was held; if it is not, it reads and plans again.
+// the lock was held and did not look everywhere; if it is not, it reads and
+// plans again.
 func (d *deployment) planUnderLock(ctx context.Context, r reading) (reading, error) {
 	for try := 1; ; try++ {
 		if err := d.makePlan(ctx, r.record); err != nil {
 			return r, err
 		}
-		if !d.changing() || try > 1 { // read with the lock held
+		if !d.changing() && r.record != nil || try > 1 { // read with the lock held
 			return r, nil
 		}
 		err := d.place.Confirm(ctx, r.etag)

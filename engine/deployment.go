@@ -160,6 +160,7 @@ type reading struct {
 	record   *state.Record
 	etag     state.ETag
 	presence state.Presence
+	runs     *state.RunIndex // nil when it could not be read; who writes it tries again
 }
 
 // acquire takes the lock and reads the record beside it, so that the reading is
@@ -173,8 +174,11 @@ func (d *deployment) acquire(ctx context.Context, opt state.LockOptions) (readin
 	opt.Owner = d.e.config.Owner
 	opt.Warn = func(text string) { d.warn("%s", text) }
 	wg.Go(func() { d.lock, lockErr = d.place.Lock(ctx, opt) })
-	wg.Go(func() { r.record, r.etag, readErr = d.place.Read(ctx) })
+	wg.Go(func() { r.record, r.etag, readErr = d.place.ReadProvisional(ctx) })
 	wg.Go(func() { r.presence, listErr = d.place.Presence(ctx) })
+	if d.t.parent == nil { // a nested stack's history is part of its parent's
+		wg.Go(func() { r.runs, _ = d.place.RunIndex(ctx) })
+	}
 	wg.Wait()
 	return r, joined(nonNil(lockErr, readErr, listErr))
 }

@@ -171,7 +171,10 @@ func (d *deployment) destroy(ctx context.Context) error {
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	d.res.Plan, d.res.Changed = d.Plan, true
 	if d.t.parent == nil {
-		d.history = d.place.StartRun(ctx, state.RunOptions{ID: d.runID, Command: "destroy", Engine: d.e.config.Version})
+		d.history = d.place.StartRun(ctx, state.RunOptions{
+			ID: d.runID, Command: "destroy", Engine: d.e.config.Version,
+			Index: r.runs, Histories: r.presence.Histories,
+		})
 	}
 	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Warn: func(text string) { d.warn("%s", text) }})
 	err = d.removeAll(ctx)

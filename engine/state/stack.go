@@ -91,10 +91,20 @@ func (k *Stack) Presence(ctx context.Context) (Presence, error) {
 // Read returns the record and its version, nil and Absent when there is none.
 // With a *MalformedError comes what ParseRecord gives.
 func (k *Stack) Read(ctx context.Context) (*Record, ETag, error) {
+	r, etag, err := k.ReadProvisional(ctx)
+	if r == nil && etag == Absent && err == nil {
+		return k.readLegacy(ctx)
+	}
+	return r, etag, err
+}
+
+// ReadProvisional is Read for a reading that Confirm follows: it does not look
+// for a record of the oldest form, which Confirm does.
+func (k *Stack) ReadProvisional(ctx context.Context) (*Record, ETag, error) {
 	key := k.key(recordName)
 	body, etag, err := k.store.get(ctx, key)
 	if errors.Is(err, errAbsent) {
-		return k.readLegacy(ctx)
+		return nil, Absent, nil
 	}
 	if err == nil && etag == Absent {
 		err = fmt.Errorf("the answer for %s names no version", key)
@@ -153,7 +163,16 @@ func (k *Stack) Confirm(ctx context.Context, read ETag) error {
 		known = Absent
 	}
 	key := k.key(recordName)
+	legacyErr := errAbsent
+	var wg sync.WaitGroup
+	if read == Absent {
+		wg.Go(func() { _, legacyErr = k.legacyBody(ctx) })
+	}
 	_, _, same, err := k.store.getUnless(ctx, key, known)
+	wg.Wait()
+	if errors.Is(err, errAbsent) && !errors.Is(legacyErr, errAbsent) {
+		key, err = k.legacyKey(recordName), legacyErr
+	}
 	switch {
 	case same:
 		return nil

@@ -109,6 +109,16 @@ func TestConfirm(t *testing.T) { // (S-412)
 	}
 	k.store.remove(t.Context(), recordKey)
 	as[*ConflictError](t, k.Confirm(t.Context(), ETag(o.ETag)))
+
+	c.PutObject(bucket, k.legacyKey(recordName), []byte(`{"region": "us-east-1"}`))
+	if err := k.Confirm(t.Context(), Absent); err != nil {
+		t.Errorf("another region's at the old key: %v", err)
+	}
+	c.PutObject(bucket, k.legacyKey(recordName), []byte("{}"))
+	if r, etag, err := k.ReadProvisional(t.Context()); r != nil || etag != Absent || err != nil {
+		t.Errorf("read %v, %s, %v", r, etag, err)
+	}
+	as[*ConflictError](t, k.Confirm(t.Context(), Absent)) // nobody has looked there yet
 }
 
 func TestDeletable(t *testing.T) { // (S-57)

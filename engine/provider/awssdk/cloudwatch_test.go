@@ -8,19 +8,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/schemas"
 	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
-	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 
 	"github.com/org/cdkd-action/engine/provider"
 )
 
 func TestAlarm(t *testing.T) {
 	s := emulated(t)
-	// moto does not speak this client's own protocol. Clients are made once.
-	c := provider.Client(s, cloudwatch.NewFromConfig, func(o *cloudwatch.Options) {
-		o.Protocol = awsjson.New10(schemas.GraniteServiceVersion20100801)
-	})
+	c := cloudwatch.NewFromConfig(s.Config)
 	seen := func(ctx context.Context, name string) (any, error) {
 		out, err := c.DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmNames: []string{name}})
 		if err != nil {

@@ -65,6 +65,8 @@ func TestTypesAreDescribedOnce(t *testing.T) {
 // What an unanswered create made is found by Find, or by sending it again.
 func TestUnansweredCreates(t *testing.T) {
 	repeatable := map[string]string{
+		"AWS::Logs::MetricFilter":          "a put",
+		"AWS::Logs::SubscriptionFilter":    "a put",
 		"AWS::CloudWatch::Alarm":           "a put",
 		"AWS::Events::Rule":                "a put",
 		"AWS::IAM::Policy":                 "a put on each principal",

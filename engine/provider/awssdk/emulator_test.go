@@ -1,64 +1,33 @@
 package awssdk
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
-	"regexp"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/value"
+	"github.com/org/cdkd-action/internal/sandbox"
 )
 
-// moto is one emulator for all tests of the package; names keep them apart.
+// moto is one emulator for all tests of the package, behind the sandbox; names
+// keep them apart.
 var moto struct {
-	once    sync.Once
-	url     string
-	err     error
-	process *exec.Cmd
+	once sync.Once
+	*sandbox.Sandbox
+	err error
 }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if moto.process != nil {
-		moto.process.Process.Kill()
-		moto.process.Wait()
+	if moto.Sandbox != nil {
+		moto.Close()
 	}
 	os.Exit(code)
-}
-
-func startMoto() (string, error) {
-	cmd := exec.Command("moto_server", "-p", "0")
-	cmd.Env = append(os.Environ(), "MOTO_IAM_LOAD_MANAGED_POLICIES=true")
-	log, err := cmd.StderrPipe()
-	if err != nil {
-		return "", err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	moto.process = cmd
-	running := regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
-	lines := bufio.NewScanner(log)
-	for lines.Scan() {
-		if m := running.FindStringSubmatch(lines.Text()); m != nil {
-			go func() { // keeps the pipe from filling up
-				for lines.Scan() {
-				}
-			}()
-			return m[1], nil
-		}
-	}
-	return "", fmt.Errorf("moto_server ended before it listened: %w", cmd.Wait())
 }
 
 var stack = provider.Stack{
@@ -66,21 +35,19 @@ var stack = provider.Stack{
 	Region: "eu-west-1", AccountID: "123456789012", Partition: "aws",
 }
 
-// emulated returns a session in moto's account.
+// emulated returns a session in the emulator's account.
 func emulated(t *testing.T) *provider.Session {
 	t.Helper()
-	if _, err := exec.LookPath("moto_server"); err != nil {
+	if !sandbox.MotoAvailable() {
 		t.Skip("needs moto_server: pip install 'moto[server]'")
 	}
-	moto.once.Do(func() { moto.url, moto.err = startMoto() })
+	moto.once.Do(func() {
+		moto.Sandbox, moto.err = sandbox.Start(context.Background(), sandbox.Options{Region: stack.Region, Upstream: sandbox.Moto})
+	})
 	if moto.err != nil {
 		t.Fatal(moto.err)
 	}
-	return &provider.Session{Config: aws.Config{
-		Region:       stack.Region,
-		BaseEndpoint: aws.String(moto.url),
-		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
-	}}
+	return &provider.Session{Config: moto.Config()}
 }
 
 // A step brings a resource to some properties and says how to see that it

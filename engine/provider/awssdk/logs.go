@@ -16,7 +16,11 @@ import (
 
 func logsClient(s *provider.Session) *logs.Client { return provider.Client(s, logs.NewFromConfig) }
 
-func logsResources() []provider.Resource { return []provider.Resource{logGroup()} }
+func logsResources() []provider.Resource {
+	return []provider.Resource{logGroup(), subscriptionFilter(), metricFilter()}
+}
+
+var logsGone = []string{"ResourceNotFoundException"}
 
 var (
 	createLogGroupInput = provider.Bind[logs.CreateLogGroupInput]()
@@ -100,7 +104,7 @@ func logGroup() provider.Resource {
 			_, err := logsClient(r.Session).DeleteLogGroup(ctx, &logs.DeleteLogGroupInput{LogGroupName: &r.PhysicalID})
 			return err
 		},
-		Gone:   []string{"ResourceNotFoundException"},
+		Gone:   logsGone,
 		Lookup: lookupLogGroup,
 		Known: func(r *provider.Request) *value.Object {
 			name := r.PhysicalID

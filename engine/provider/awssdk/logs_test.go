@@ -2,6 +2,7 @@ package awssdk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -71,5 +72,59 @@ func TestLogGroupThatIsThereIsTaken(t *testing.T) {
 	r.Name = "/aws/lambda/Shop-Tak" // begins the names of others
 	if h, err := d.Lookup(t.Context(), r); h != nil || err != nil {
 		t.Errorf("a free name is held: %+v, %v", h, err)
+	}
+}
+
+func TestLogFilters(t *testing.T) {
+	s := emulated(t)
+	c := logs.NewFromConfig(s.Config)
+	if _, err := c.CreateLogGroup(t.Context(), &logs.CreateLogGroupInput{LogGroupName: aws.String("/shop/filtered")}); err != nil {
+		t.Fatal(err)
+	}
+	metrics := func(ctx context.Context, _ string) (any, error) {
+		out, err := c.DescribeMetricFilters(ctx, &logs.DescribeMetricFiltersInput{LogGroupName: aws.String("/shop/filtered")})
+		if err != nil || len(out.MetricFilters) == 0 {
+			return nil, errors.Join(err, provider.ErrNotFound)
+		}
+		f := out.MetricFilters[0]
+		return []string{*f.FilterName, *f.FilterPattern, *f.MetricTransformations[0].MetricName}, nil
+	}
+	props := func(pattern string) string {
+		return `{"LogGroupName": "/shop/filtered", "FilterPattern": "` + pattern + `", "MetricTransformations": [{"MetricName": "m", "MetricNamespace": "n", "MetricValue": 1, "DefaultValue": "0"}]}`
+	}
+	life{
+		typ: "AWS::Logs::MetricFilter", id: "/shop/filtered|Shop-Res",
+		steps: []step{
+			{"create", props("a"), metrics, []string{"Shop-Res", "a", "m"}},
+			{name: "change", props: props("b")}, // the emulator keeps the first of two puts
+		},
+		gone:   func(ctx context.Context, _ string) error { _, err := metrics(ctx, ""); return err },
+		noRead: true,
+	}.run(t, s)
+
+	fn := aFunction(t, s, "Shop-LogReader")
+	subscriptions := func(ctx context.Context, _ string) (any, error) {
+		out, err := c.DescribeSubscriptionFilters(ctx, &logs.DescribeSubscriptionFiltersInput{LogGroupName: aws.String("/shop/filtered")})
+		if err != nil || len(out.SubscriptionFilters) == 0 {
+			return nil, errors.Join(err, provider.ErrNotFound)
+		}
+		return []string{*out.SubscriptionFilters[0].FilterName, *out.SubscriptionFilters[0].FilterPattern}, nil
+	}
+	life{
+		typ: "AWS::Logs::SubscriptionFilter", id: "Shop-Res|/shop/filtered",
+		steps: []step{
+			{"create", `{"LogGroupName": "/shop/filtered", "FilterPattern": "", "DestinationArn": "` + fn + `"}`, subscriptions, []string{"Shop-Res", ""}},
+			{"change", `{"LogGroupName": "/shop/filtered", "FilterPattern": "x", "DestinationArn": "` + fn + `"}`, subscriptions, []string{"Shop-Res", "x"}},
+		},
+		gone:   func(ctx context.Context, _ string) error { _, err := subscriptions(ctx, ""); return err },
+		noRead: true,
+	}.run(t, s)
+}
+
+// A filter that CloudFormation or Cloud Control named keeps its name.
+func TestFilterKeepsItsName(t *testing.T) {
+	r := &provider.Request{PhysicalID: "Shop-Res-1A2B3C|/shop/filtered", LogicalID: "Res", Properties: object(t, `{"LogGroupName": "/shop/filtered"}`)}
+	if got := filterName(filterNamed(r, 0)); got != "Shop-Res-1A2B3C" {
+		t.Errorf("the filter is updated as %s", got)
 	}
 }

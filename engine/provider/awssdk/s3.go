@@ -17,10 +17,12 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-// s3Client addresses buckets by host name, except at an endpoint of the user's
-// own, which rarely has a name for each bucket. It repeats what S3 refuses
-// because the configurations of one bucket are written side by side.
-func s3Client(s *provider.Session) *s3.Client {
+// S3Client returns the session's S3 client, for every package that needs one:
+// a session makes one client a service. It addresses buckets by host name,
+// except at an endpoint of the user's own, which rarely has a name for each
+// bucket, and repeats what S3 refuses because the configurations of one bucket
+// are written side by side.
+func S3Client(s *provider.Session) *s3.Client {
 	return provider.Client(s, s3.NewFromConfig, func(o *s3.Options) {
 		o.UsePathStyle = o.BaseEndpoint != nil
 		o.Retryer = retry.AddWithErrorCodes(o.Retryer, "OperationAborted")
@@ -59,21 +61,21 @@ func bucket() provider.Resource {
 			Property: "Tags",
 			Set: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
 				if len(tags) == 0 {
-					_, err := s3Client(r.Session).DeleteBucketTagging(ctx, &s3.DeleteBucketTaggingInput{Bucket: &r.PhysicalID})
+					_, err := S3Client(r.Session).DeleteBucketTagging(ctx, &s3.DeleteBucketTaggingInput{Bucket: &r.PhysicalID})
 					return err
 				}
 				set := &types.Tagging{}
 				for k, v := range tags {
 					set.TagSet = append(set.TagSet, types.Tag{Key: aws.String(k), Value: aws.String(v)})
 				}
-				_, err := s3Client(r.Session).PutBucketTagging(ctx, &s3.PutBucketTaggingInput{Bucket: &r.PhysicalID, Tagging: set})
+				_, err := S3Client(r.Session).PutBucketTagging(ctx, &s3.PutBucketTaggingInput{Bucket: &r.PhysicalID, Tagging: set})
 				return err
 			},
 		},
 		// Whether the name may be taken back was decided before the create. In
 		// us-east-1 creating one's own bucket again succeeds, elsewhere it is told.
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			_, err := provider.Invoke(ctx, r, s3Client, (*s3.Client).CreateBucket, createBucketInput)
+			_, err := provider.Invoke(ctx, r, S3Client, (*s3.Client).CreateBucket, createBucketInput)
 			if err != nil && !provider.HasCode(err, "BucketAlreadyOwnedByYou") {
 				return provider.Created{}, err
 			}
@@ -83,7 +85,7 @@ func bucket() provider.Resource {
 			if text(r.Properties, "ObjectLockEnabled") != "true" {
 				return provider.Updated{}, &provider.UnsupportedUpdateError{Type: r.Type, LogicalID: r.LogicalID, Properties: d.Properties()}
 			}
-			_, err := s3Client(r.Session).PutObjectLockConfiguration(ctx, &s3.PutObjectLockConfigurationInput{
+			_, err := S3Client(r.Session).PutObjectLockConfiguration(ctx, &s3.PutObjectLockConfigurationInput{
 				Bucket: &r.PhysicalID, ObjectLockConfiguration: &types.ObjectLockConfiguration{ObjectLockEnabled: types.ObjectLockEnabledEnabled},
 			})
 			return provider.Updated{}, err
@@ -118,7 +120,7 @@ func websiteSeparator(region string) string {
 }
 
 func lookupBucket(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
-	c := s3Client(r.Session)
+	c := S3Client(r.Session)
 	_, err := c.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &r.Name})
 	if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok {
 		switch answer.HTTPStatusCode() {
@@ -143,7 +145,7 @@ func lookupBucket(ctx context.Context, r *provider.Request) (*provider.Holder, e
 // deleteBucket deletes a bucket that is empty, or that the app said may be
 // emptied.
 func deleteBucket(ctx context.Context, r *provider.Request) error {
-	c := s3Client(r.Session)
+	c := S3Client(r.Session)
 	_, err := c.DeleteBucket(ctx, &s3.DeleteBucketInput{Bucket: &r.PhysicalID})
 	if !provider.HasCode(err, "BucketNotEmpty") || provider.TagMap(r.Properties.Value("Tags"))[autoDelete] != "true" {
 		return err
@@ -185,22 +187,22 @@ func bucketPolicy() provider.Resource {
 		Type:   "AWS::S3::BucketPolicy",
 		Inputs: []provider.Input{putBucketPolicyInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			if _, err := provider.Invoke(ctx, r, s3Client, (*s3.Client).PutBucketPolicy, putBucketPolicyInput); err != nil {
+			if _, err := provider.Invoke(ctx, r, S3Client, (*s3.Client).PutBucketPolicy, putBucketPolicyInput); err != nil {
 				return provider.Created{}, err
 			}
 			return provider.Created{PhysicalID: text(r.Properties, "Bucket")}, nil
 		},
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, s3Client, (*s3.Client).PutBucketPolicy, putBucketPolicyInput)
+			_, err := provider.Invoke(ctx, r, S3Client, (*s3.Client).PutBucketPolicy, putBucketPolicyInput)
 			return provider.Updated{}, err
 		},
 		Delete: func(ctx context.Context, r *provider.Request) error {
-			_, err := s3Client(r.Session).DeleteBucketPolicy(ctx, &s3.DeleteBucketPolicyInput{Bucket: &r.PhysicalID})
+			_, err := S3Client(r.Session).DeleteBucketPolicy(ctx, &s3.DeleteBucketPolicyInput{Bucket: &r.PhysicalID})
 			return err
 		},
 		Gone: append(slices.Clone(bucketGone), "NoSuchBucketPolicy"),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
-			out, err := s3Client(r.Session).GetBucketPolicy(ctx, &s3.GetBucketPolicyInput{Bucket: &r.PhysicalID})
+			out, err := S3Client(r.Session).GetBucketPolicy(ctx, &s3.GetBucketPolicyInput{Bucket: &r.PhysicalID})
 			if err != nil {
 				return nil, err
 			}

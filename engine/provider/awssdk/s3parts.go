@@ -135,13 +135,13 @@ func bucketParts() []provider.Satellite {
 func bucketPart[In, Out any](property string, put provider.Operation[s3.Client, In, Out, s3.Options],
 	reset func(context.Context, *provider.Request) error, opts ...provider.Option) provider.Satellite {
 	in := provider.Bind[In](append(opts, provider.ID("Bucket"), provider.Only(property))...)
-	return provider.Satellite{Properties: []string{property}, Input: in, Put: provider.Call(s3Client, put, in), Reset: reset}
+	return provider.Satellite{Properties: []string{property}, Input: in, Put: provider.Call(S3Client, put, in), Reset: reset}
 }
 
 // resetTo sends the input that undoes a configuration.
 func resetTo[In, Out any](op provider.Operation[s3.Client, In, Out, s3.Options], input func(bucket *string) *In) func(context.Context, *provider.Request) error {
 	return func(ctx context.Context, r *provider.Request) error {
-		_, err := op(s3Client(r.Session), ctx, input(&r.PhysicalID))
+		_, err := op(S3Client(r.Session), ctx, input(&r.PhysicalID))
 		return err
 	}
 }
@@ -158,11 +158,11 @@ func bucketList[T any](property string, shape func(any) (T, error),
 			if err != nil {
 				return err
 			}
-			return put(ctx, s3Client(r.Session), r.PhysicalID, text(o, "Id"), v)
+			return put(ctx, S3Client(r.Session), r.PhysicalID, text(o, "Id"), v)
 		},
 		func(ctx context.Context, r *provider.Request, element any) error {
 			o, _ := element.(*value.Object)
-			return remove(ctx, s3Client(r.Session), r.PhysicalID, text(o, "Id"))
+			return remove(ctx, S3Client(r.Session), r.PhysicalID, text(o, "Id"))
 		})
 }
 
@@ -171,7 +171,7 @@ func putAbac(ctx context.Context, r *provider.Request) error {
 	if status == "" {
 		status = types.BucketAbacStatusDisabled
 	}
-	_, err := s3Client(r.Session).PutBucketAbac(ctx, &s3.PutBucketAbacInput{Bucket: &r.PhysicalID, AbacStatus: &types.AbacStatus{Status: status}})
+	_, err := S3Client(r.Session).PutBucketAbac(ctx, &s3.PutBucketAbacInput{Bucket: &r.PhysicalID, AbacStatus: &types.AbacStatus{Status: status}})
 	return err
 }
 
@@ -182,7 +182,7 @@ func putACL(ctx context.Context, r *provider.Request) error {
 	if acl == types.BucketCannedACLPrivate && r.Previous == nil {
 		return nil
 	}
-	_, err := s3Client(r.Session).PutBucketAcl(ctx, &s3.PutBucketAclInput{Bucket: &r.PhysicalID, ACL: acl})
+	_, err := S3Client(r.Session).PutBucketAcl(ctx, &s3.PutBucketAclInput{Bucket: &r.PhysicalID, ACL: acl})
 	return err
 }
 

@@ -41,10 +41,10 @@ func TestQueue(t *testing.T) {
 	const owner = "0123456789abcdef0123456789abcdef"
 	seen := attributesSeen(c, "DelaySeconds", "VisibilityTimeout", "RedrivePolicy", "MessageRetentionPeriod")
 	life{
-		typ: "AWS::SQS::Queue", physical: "Shop-Orders", id: moto.url + "/123456789012/Shop-Orders",
+		typ: "AWS::SQS::Queue", physical: "Shop-Orders", id: moto.URL + "/123456789012/Shop-Orders",
 		attributes: map[string]string{
 			"Arn": "arn:aws:sqs:eu-west-1:123456789012:Shop-Orders", "QueueName": "Shop-Orders",
-			"QueueUrl": moto.url + "/123456789012/Shop-Orders",
+			"QueueUrl": moto.URL + "/123456789012/Shop-Orders",
 		},
 		steps: []step{
 			{"create", `{"DelaySeconds": "5", "VisibilityTimeout": 60, "Tags": [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": "2"}],

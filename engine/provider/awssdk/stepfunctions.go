@@ -151,7 +151,7 @@ func definitionFromS3(ctx context.Context, r *provider.Request) (string, error) 
 	if v := text(at, "Version"); v != "" {
 		in.VersionId = &v
 	}
-	out, err := s3Client(r.Session).GetObject(ctx, in)
+	out, err := S3Client(r.Session).GetObject(ctx, in)
 	if err != nil {
 		return "", fmt.Errorf("read the definition at s3://%s/%s: %w", *in.Bucket, *in.Key, err)
 	}

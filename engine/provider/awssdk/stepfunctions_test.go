@@ -17,7 +17,7 @@ func TestStateMachine(t *testing.T) {
 	s := emulated(t)
 	c := sfn.NewFromConfig(s.Config)
 	role := aRole(t, s, "Shop-MachineRole")
-	bucket := s3Client(s)
+	bucket := S3Client(s)
 	_, err := bucket.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("shop-definitions"),
 		CreateBucketConfiguration: &s3types.CreateBucketConfiguration{LocationConstraint: "eu-west-1"}})
 	if err != nil {

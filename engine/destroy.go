@@ -140,6 +140,13 @@ func (d *deployment) destroy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	exporting := func() bool { return d.t.parent == nil && r.record != nil && r.record.Outputs.Len() > 0 }
+	consumers := sync.OnceValues(func() ([]state.Consumer, error) { return d.store.Consumers(reads, d.t.Name, d.t.Region) })
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	if exporting() {
+		asking.Go(func() { consumers() })
+	}
 	// Deleting goes by what is recorded now that the lock is held.
 	if err := d.place.Confirm(reads, r.etag); errors.As(err, new(*state.ConflictError)) {
 		r.record, r.etag, err = d.place.Read(reads)
@@ -156,8 +163,8 @@ func (d *deployment) destroy(ctx context.Context) error {
 	if err := d.place.Deletable(r.record); err != nil {
 		return err
 	}
-	if r.record.Outputs.Len() > 0 && d.t.parent == nil {
-		users, err := d.store.Consumers(reads, d.t.Name, d.t.Region)
+	if exporting() {
+		users, err := consumers()
 		if err != nil {
 			return err
 		}

@@ -80,7 +80,8 @@ func (x *Exports) doing(what string, err error) error {
 }
 
 // Update makes the index name exactly the exports of a stack's record; nil is
-// a stack that is gone. An index that says so already is not written.
+// a stack that is gone. An index that says so already is not written, and none
+// is made for a stack that exports nothing.
 func (x *Exports) Update(ctx context.Context, stack string, r *Record) error {
 	want := &value.Object{}
 	for _, name := range r.Exports() {
@@ -88,7 +89,7 @@ func (x *Exports) Update(ctx context.Context, stack string, r *Record) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	err := x.change(ctx, nil, func(entries *value.Object) bool { return replace(entries, stack, x.region, want) })
+	err := x.change(ctx, nil, want.Len() > 0, func(entries *value.Object) bool { return replace(entries, stack, x.region, want) })
 	if err != nil {
 		return x.doing("update the exports of stack "+stack, err)
 	}
@@ -98,7 +99,7 @@ func (x *Exports) Update(ctx context.Context, stack string, r *Record) error {
 // patch adds one export that a scan found. The index being only a shortcut,
 // nothing depends on it.
 func (x *Exports) patch(ctx context.Context, scanned *value.Object, name string, e Export) {
-	err := x.change(ctx, scanned, func(entries *value.Object) bool {
+	err := x.change(ctx, scanned, true, func(entries *value.Object) bool {
 		changed := !value.Equal(entries.Value(name), e.object())
 		entries.Set(name, e.object())
 		return changed
@@ -110,13 +111,16 @@ func (x *Exports) patch(ctx context.Context, scanned *value.Object, name string,
 
 // change reads, changes and writes the index until nobody else wrote it in
 // between. One that is missing or broken is made from the records, scanned
-// already or not.
-func (x *Exports) change(ctx context.Context, scanned *value.Object, edit func(*value.Object) bool) error {
+// already or not, if it is needed.
+func (x *Exports) change(ctx context.Context, scanned *value.Object, needed bool, edit func(*value.Object) bool) error {
 	wait := 100 * time.Millisecond
 	for tries := 1; ; tries++ {
 		index, err := x.load(ctx)
 		if err != nil {
 			return err
+		}
+		if !index.usable && !needed {
+			return nil
 		}
 		rebuilt := false
 		if !index.usable {

@@ -149,6 +149,9 @@ func TestExportsUpdate(t *testing.T) { // (S-148, S-149)
 		}
 	}
 	c.record("Net", "eu-west-1", `,"outputs":{"vpc":"v"}`)
+	c.requests()
+	do("Shop", outputs())
+	c.wantRequests(t, "GetObject "+exportsKey) // nothing to say, nothing made
 	do("Shop", outputs("A", "1", "B", "2"))
 	want(map[string][]any{"vpc": {`"v"`, "Net"}, "A": {`"1"`, "Shop"}, "B": {`"2"`, "Shop"}})
 	r := outputs("A", "1", "C", "3")

@@ -209,10 +209,19 @@ func (k *Stack) Delete(ctx context.Context, read ETag) error {
 }
 
 func (k *Stack) delete(ctx context.Context, read ETag) error {
-	if err := k.store.remove(ctx, k.key(ledgerName)); err != nil {
+	var wg sync.WaitGroup
+	var oldErr error
+	wg.Go(func() { _, oldErr = k.legacyBody(ctx) })
+	found, err := k.Presence(ctx)
+	wg.Wait()
+	if err != nil {
 		return err
 	}
-	var err error
+	if found.Ledger {
+		if err := k.store.remove(ctx, k.key(ledgerName)); err != nil {
+			return err
+		}
+	}
 	if read != Absent && read != Legacy { // then there is none to delete
 		err = k.store.removeIf(ctx, k.key(recordName), read)
 	}
@@ -222,17 +231,21 @@ func (k *Stack) delete(ctx context.Context, read ETag) error {
 	if err != nil && !errors.Is(err, errAbsent) {
 		return err
 	}
-	_, err = k.legacyBody(ctx)
-	if err == nil {
-		err = k.store.remove(ctx, k.legacyKey(recordName))
+	if oldErr == nil {
+		oldErr = k.store.remove(ctx, k.legacyKey(recordName))
 	}
-	if err != nil && !errors.Is(err, errAbsent) {
-		return err
+	if oldErr != nil && !errors.Is(oldErr, errAbsent) {
+		return oldErr
 	}
-	if err := k.DeleteJournal(ctx); err != nil {
-		return err
+	if found.Journal {
+		if err := k.DeleteJournal(ctx); err != nil {
+			return err
+		}
 	}
-	return k.store.remove(ctx, k.key(pendingName))
+	if found.Pending {
+		return k.store.remove(ctx, k.key(pendingName))
+	}
+	return nil
 }
 
 // A Ref names a recorded stack.

@@ -2,6 +2,7 @@ package state
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,6 +167,19 @@ func TestDelete(t *testing.T) {
 		}
 		if !c.has(shopKey + retainedName) {
 			t.Error("the retained list is gone")
+		}
+	})
+	t.Run("what is not there is not deleted (S-413)", func(t *testing.T) {
+		c, k := shop(t)
+		o := c.PutObject(bucket, recordKey, []byte("{}"))
+		c.requests()
+		if err := k.Delete(t.Context(), ETag(o.ETag)); err != nil {
+			t.Fatal(err)
+		}
+		got := c.requests()
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"DeleteObject " + recordKey, "GetObject cdkd/Shop/state.json", "ListObjectsV2"}, got); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
 		}
 	})
 	t.Run("a ledger that cannot be deleted leaves the record (S-74)", func(t *testing.T) {

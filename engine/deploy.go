@@ -327,11 +327,7 @@ func (d *deployment) succeed(before reading, differs bool) error {
 	var wg sync.WaitGroup
 	if err == nil {
 		if before.presence.Journal {
-			wg.Go(func() {
-				if err := d.place.DeleteJournal(ctx); err != nil {
-					d.warn("%v", err)
-				}
-			})
+			wg.Go(func() { d.settleJournal(ctx) })
 		}
 		if differs {
 			record := d.world.record
@@ -350,6 +346,13 @@ func (d *deployment) succeed(before reading, differs bool) error {
 // fallBack records what a deploy did before it failed or was stopped, and
 // undoes it unless that is not wanted.
 func (d *deployment) fallBack(ctx context.Context, cause error) error {
+	if d.initial && len(d.completed) == 0 && len(d.failed) == 0 {
+		// Nothing was done, so there is nothing to record: not even a stack.
+		var wg sync.WaitGroup
+		d.finishHistory(&wg, cause)
+		wg.Wait()
+		return cause
+	}
 	d.keepReferences()
 	d.change(func(*state.Record) {})
 	interrupted := errors.Is(cause, errInterrupted) || d.e.config.Window.Interrupted()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,13 @@ func shows(v any) bool {
 // under way none is dropped: what was there before may still be needed.
 func (d *deployment) references(r *state.Record, final bool) {
 	if final {
-		r.Imports, r.OutputReads = slices.Clone(d.world.imports), slices.Clone(d.world.reads)
+		// In an order of their own: resources are resolved side by side.
+		r.Imports = slices.SortedFunc(slices.Values(d.world.imports), func(a, b state.Import) int {
+			return cmp.Or(cmp.Compare(a.SourceStack, b.SourceStack), cmp.Compare(a.SourceRegion, b.SourceRegion), cmp.Compare(a.ExportName, b.ExportName))
+		})
+		r.OutputReads = slices.SortedFunc(slices.Values(d.world.reads), func(a, b state.OutputRead) int {
+			return cmp.Or(cmp.Compare(a.SourceStack, b.SourceStack), cmp.Compare(a.SourceRegion, b.SourceRegion), cmp.Compare(a.OutputName, b.OutputName))
+		})
 		return
 	}
 	r.Imports = add(r.Imports, d.world.imports...)

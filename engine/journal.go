@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// settleJournal ends the journal after a deploy that succeeded. A create that
+// failed after its resource existed may have left one that no record names:
+// that is deleted first, by its policy. What cannot be deleted stays in the
+// journal, and the outcome is partial.
+func (d *deployment) settleJournal(ctx context.Context) {
+	journal, err := d.place.ReadJournal(ctx)
+	if err != nil {
+		d.unaddressed("", "", "", fmt.Sprintf("the journal of earlier failures is kept: %v", err), "look at the journal, then remove it")
+		return
+	}
+	if journal == nil {
+		return
+	}
+	var left []*state.Segment
+	for _, g := range journal.Segments {
+		var failed []*state.Operation
+		for _, op := range g.Failed {
+			if d.abandoned(op) && !d.deleteAbandoned(ctx, op) {
+				failed = append(failed, op)
+			}
+		}
+		if failed != nil {
+			g.Operations, g.Failed = nil, failed
+			left = append(left, g)
+		}
+	}
+	journal.Segments = left
+	if err := d.place.WriteJournal(ctx, journal); err != nil {
+		d.warn("%v", err)
+	}
+}
+
+// abandoned tells whether a failed create left a resource that the record does
+// not name.
+func (d *deployment) abandoned(op *state.Operation) bool {
+	if op.ChangeType != state.OpCreate || op.PhysicalID == "" || plan.Keeps(op.DeletionPolicy) {
+		return false
+	}
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	for _, row := range d.world.record.Resources {
+		if row.ResourceType == op.ResourceType && row.PhysicalID == op.PhysicalID {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *deployment) deleteAbandoned(ctx context.Context, op *state.Operation) bool {
+	row := &state.Resource{PhysicalID: op.PhysicalID, ResourceType: op.ResourceType, Properties: op.Properties,
+		ProvisionedBy: op.ProvisionedBy, DeletionPolicy: op.DeletionPolicy}
+	skipped, err := d.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), false)
+	if err == nil && skipped == "" {
+		return true
+	}
+	reason := skipped
+	if err != nil {
+		reason = err.Error()
+	}
+	d.unaddressed(op.LogicalID, op.ResourceType, op.PhysicalID, "an earlier create that failed left this, and it could not be deleted: "+reason,
+		"delete it by hand, or deploy again")
+	return false
+}

@@ -190,6 +190,26 @@ func pending(r *provider.Request, property string) bool {
 	return r.Properties.Has(property) && !known
 }
 
+// takenBack tells whether a resource that has the wanted name already, with
+// other settings, may be brought to the wanted ones: when an earlier create of
+// this engine made it. Whether this stack may have it was decided before the
+// create; what others made is left to the service's refusal.
+func takenBack(h *provider.Holder) bool {
+	if h == nil {
+		return false
+	}
+	_, ours := h.Tags[provider.OwnerTagKey]
+	return ours
+}
+
+// asExisting returns the request as an update of what is there already.
+func asExisting(r *provider.Request, id string) *provider.Request {
+	c := *r
+	c.PhysicalID, c.Name = id, lastSegment(lastSegment(id, "/"), ":")
+	c.Previous = &value.Object{}
+	return &c
+}
+
 // findOwned makes a Find of a lookup by name, for creates that fail when they
 // are sent twice: a holder is ours when it carries this create's own tag.
 func findOwned(lookup func(context.Context, *provider.Request) (*provider.Holder, error)) func(context.Context, *provider.Request) (string, error) {

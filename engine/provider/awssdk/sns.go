@@ -56,14 +56,7 @@ func topic() provider.Resource {
 		Inputs: []provider.Input{createTopicInput},
 		Tags: provider.Tags{
 			Property: "Tags", AtCreate: true,
-			Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
-				in := &sns.TagResourceInput{ResourceArn: &r.PhysicalID}
-				for k, v := range tags {
-					in.Tags = append(in.Tags, types.Tag{Key: aws.String(k), Value: aws.String(v)})
-				}
-				_, err := snsClient(r.Session).TagResource(ctx, in)
-				return err
-			},
+			Add: tagTopic,
 			Remove: func(ctx context.Context, r *provider.Request, keys []string) error {
 				_, err := snsClient(r.Session).UntagResource(ctx, &sns.UntagResourceInput{ResourceArn: &r.PhysicalID, TagKeys: keys})
 				return err
@@ -75,6 +68,9 @@ func topic() provider.Resource {
 		},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			out, err := provider.Invoke(ctx, r, snsClient, (*sns.Client).CreateTopic, createTopicInput)
+			if provider.HasCode(err, "InvalidParameter", "InvalidParameterException") {
+				return takeTopicBack(ctx, r, err)
+			}
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -90,23 +86,8 @@ func topic() provider.Resource {
 			_, err := snsClient(r.Session).DeleteTopic(ctx, &sns.DeleteTopicInput{TopicArn: &r.PhysicalID})
 			return err
 		},
-		Gone: snsGone,
-		Lookup: func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
-			id := arn(r, "sns", r.Name)
-			_, err := snsClient(r.Session).GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &id})
-			if provider.HasCode(err, snsGone...) {
-				return nil, nil
-			} else if err != nil {
-				return nil, err
-			}
-			h := &provider.Holder{PhysicalID: id, Tags: map[string]string{}}
-			if out, err := snsClient(r.Session).ListTagsForResource(ctx, &sns.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
-				for _, t := range out.Tags {
-					h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-				}
-			}
-			return h, nil
-		},
+		Gone:   snsGone,
+		Lookup: lookupTopic,
 		Known: func(r *provider.Request) *value.Object {
 			id := r.PhysicalID
 			if id == "" {
@@ -115,6 +96,67 @@ func topic() provider.Resource {
 			return value.NewObject("TopicArn", id, "TopicName", lastSegment(id, ":"))
 		},
 	}
+}
+
+func tagTopic(ctx context.Context, r *provider.Request, tags map[string]string) error {
+	in := &sns.TagResourceInput{ResourceArn: &r.PhysicalID}
+	for k, v := range tags {
+		in.Tags = append(in.Tags, types.Tag{Key: aws.String(k), Value: aws.String(v)})
+	}
+	_, err := snsClient(r.Session).TagResource(ctx, in)
+	return err
+}
+
+func lookupTopic(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+	id := arn(r, "sns", r.Name)
+	_, err := snsClient(r.Session).GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &id})
+	if provider.HasCode(err, snsGone...) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	h := &provider.Holder{PhysicalID: id, Tags: map[string]string{}}
+	if out, err := snsClient(r.Session).ListTagsForResource(ctx, &sns.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
+		for _, t := range out.Tags {
+			h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+		}
+	}
+	return h, nil
+}
+
+// takeTopicBack brings a topic that was kept to the attributes wanted now. SNS
+// refuses to hand one out that has other attributes or tags than asked for,
+// and the tag of the create that made it is another one than this create's.
+func takeTopicBack(ctx context.Context, r *provider.Request, refusal error) (provider.Created, error) {
+	named := *r
+	named.Name = text(r.Properties, "TopicName")
+	h, err := lookupTopic(ctx, &named)
+	if err != nil || h == nil {
+		return provider.Created{}, refusal
+	}
+	if !takenBack(h) {
+		// One that was made without such a tag is handed out to who asks without.
+		in, err := createTopicInput.Input(r)
+		if err != nil {
+			return provider.Created{}, err
+		}
+		in.Tags = slices.DeleteFunc(in.Tags, func(t types.Tag) bool { return aws.ToString(t.Key) == provider.OwnerTagKey })
+		out, err := snsClient(r.Session).CreateTopic(ctx, in)
+		if err != nil {
+			return provider.Created{}, refusal
+		}
+		return provider.Created{PhysicalID: *out.TopicArn}, nil
+	}
+	kept := asExisting(r, h.PhysicalID)
+	if _, err := updateTopic(ctx, kept, provider.Compare(kept.Previous, kept.Properties)); err != nil {
+		return provider.Created{}, err
+	}
+	if tags := provider.TagMap(r.Properties.Value("Tags")); len(tags) > 0 {
+		if err := tagTopic(ctx, kept, tags); err != nil {
+			return provider.Created{}, err
+		}
+	}
+	return provider.Created{PhysicalID: h.PhysicalID}, nil
 }
 
 func setTopicAttribute(ctx context.Context, r *provider.Request, name, v string) error {

@@ -6,7 +6,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sns/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -174,5 +176,32 @@ func TestSubscriptionAndTopicPolicy(t *testing.T) {
 	}.run(t, s)
 	if got, err := sids(t.Context(), ""); err != nil || len(got.([]string)) != 1 || got.([]string)[0] != "__default_statement_ID" {
 		t.Errorf("after its policy was deleted the topic has %v, %v, want the default policy", got, err)
+	}
+}
+
+// The emulator hands a topic out whatever its tags are, so the refusal is
+// SNS's, made here.
+func TestKeptTopicIsTakenBack(t *testing.T) {
+	s := emulated(t)
+	c := sns.NewFromConfig(s.Config)
+	refusal := &smithy.GenericAPIError{Code: "InvalidParameter", Message: "Topic already exists with different tags"}
+	take := func(name string) (provider.Created, error) {
+		return takeTopicBack(t.Context(), &provider.Request{Session: s, Stack: stack, LogicalID: "T", Type: "AWS::SNS::Topic",
+			Properties: object(t, `{"TopicName": "`+name+`", "DisplayName": "new", "Tags": [{"Key": "a", "Value": "1"}]}`)}, refusal)
+	}
+	tags := []types.Tag{{Key: aws.String(provider.OwnerTagKey), Value: aws.String("of an earlier create")}}
+	if _, err := c.CreateTopic(t.Context(), &sns.CreateTopicInput{Name: aws.String("Shop-KeptTopic"), Tags: tags}); err != nil {
+		t.Fatal(err)
+	}
+	made, err := take("Shop-KeptTopic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.GetTopicAttributes(t.Context(), &sns.GetTopicAttributesInput{TopicArn: &made.PhysicalID})
+	if err != nil || out.Attributes["DisplayName"] != "new" {
+		t.Errorf("the topic taken back has %v, %v", out, err)
+	}
+	if made, err := take("Shop-NoTopic"); err != refusal {
+		t.Errorf("a topic that is not there: %+v, %v, want the refusal", made, err)
 	}
 }

@@ -89,6 +89,9 @@ func queue() provider.Resource {
 		},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			out, err := provider.Invoke(ctx, r, sqsClient, (*sqs.Client).CreateQueue, createQueueInput)
+			if provider.HasCode(err, "QueueNameExists", "QueueAlreadyExists") {
+				return takeQueueBack(ctx, r, err)
+			}
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -117,6 +120,26 @@ func queue() provider.Resource {
 			return known
 		},
 	}
+}
+
+// takeQueueBack brings a queue that was kept to the attributes wanted now.
+func takeQueueBack(ctx context.Context, r *provider.Request, refusal error) (provider.Created, error) {
+	named := *r
+	named.Name = text(r.Properties, "QueueName")
+	h, err := lookupQueue(ctx, &named)
+	if err != nil || !takenBack(h) {
+		return provider.Created{}, refusal
+	}
+	kept := asExisting(r, h.PhysicalID)
+	if _, err := provider.Invoke(ctx, kept, sqsClient, (*sqs.Client).SetQueueAttributes, setQueueInput); err != nil {
+		return provider.Created{}, err
+	}
+	if tags := provider.TagMap(r.Properties.Value("Tags")); len(tags) > 0 {
+		if _, err := sqsClient(r.Session).TagQueue(ctx, &sqs.TagQueueInput{QueueUrl: &h.PhysicalID, Tags: tags}); err != nil {
+			return provider.Created{}, err
+		}
+	}
+	return provider.Created{PhysicalID: h.PhysicalID}, nil
 }
 
 func queueAttributesOf(ctx context.Context, r *provider.Request, url string) (map[string]string, error) {

@@ -157,3 +157,37 @@ func TestQueuePolicy(t *testing.T) {
 		},
 	}.run(t, s)
 }
+
+func TestKeptQueueIsTakenBack(t *testing.T) {
+	s := emulated(t)
+	c := sqs.NewFromConfig(s.Config)
+	d := provider.Drive(describe(t, "AWS::SQS::Queue"), nil)
+	create := func(name, props string) (provider.Created, error) {
+		return d.Create(t.Context(), &provider.Request{Session: s, Stack: stack, LogicalID: "Q", Type: "AWS::SQS::Queue", Name: name,
+			OwnerTag: "of this create", Properties: object(t, props)})
+	}
+	kept, err := create("Shop-Kept", `{"DelaySeconds": 1}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := create("Shop-Kept", `{"DelaySeconds": 2, "Tags": [{"Key": "a", "Value": "1"}]}`)
+	if err != nil || back.PhysicalID != kept.PhysicalID {
+		t.Fatalf("%+v, %v, want %s", back, err, kept.PhysicalID)
+	}
+	got, err := attributesSeen(c, "DelaySeconds")(t.Context(), back.PhysicalID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"DelaySeconds": "2", "tag:a": "1", "tag:cdkd-action:create": "of this create"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("in AWS (-want +got):\n%s", diff)
+	}
+
+	foreign := "Shop-Foreign"
+	if _, err := c.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &foreign, Attributes: map[string]string{"DelaySeconds": "9"}}); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := create(foreign, `{"DelaySeconds": 2}`); err == nil {
+		t.Errorf("somebody else's queue was taken: %+v", made)
+	}
+}

@@ -2,17 +2,10 @@ package awssdk
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"regexp"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
-	"gopkg.in/yaml.v3"
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/value"
@@ -49,14 +42,7 @@ func stateMachine() provider.Resource {
 		Handled: definitionProperties,
 		Tags: provider.Tags{
 			Property: "Tags", AtCreate: true,
-			Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
-				in := &sfn.TagResourceInput{ResourceArn: &r.PhysicalID}
-				for k, v := range tags {
-					in.Tags = append(in.Tags, types.Tag{Key: aws.String(k), Value: aws.String(v)})
-				}
-				_, err := sfnClient(r.Session).TagResource(ctx, in)
-				return err
-			},
+			Add: tagMachine,
 			Remove: func(ctx context.Context, r *provider.Request, keys []string) error {
 				_, err := sfnClient(r.Session).UntagResource(ctx, &sfn.UntagResourceInput{ResourceArn: &r.PhysicalID, TagKeys: keys})
 				return err
@@ -71,6 +57,9 @@ func stateMachine() provider.Resource {
 				return provider.Created{}, err
 			}
 			out, err := sfnClient(r.Session).CreateStateMachine(ctx, in)
+			if provider.HasCode(err, "StateMachineAlreadyExists") {
+				return takeMachineBack(ctx, r, err)
+			}
 			if err != nil {
 				return provider.Created{}, err
 			}
@@ -78,43 +67,13 @@ func stateMachine() provider.Resource {
 			// one in CloudFormation.
 			return provider.Created{PhysicalID: *out.StateMachineArn, Attributes: value.NewObject("StateMachineRevisionId", "INITIAL")}, nil
 		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			in, err := updateMachineInput.Input(r)
-			if err != nil {
-				return provider.Updated{}, err
-			}
-			if d.Changed(definitionProperties...) {
-				if in.Definition, err = definition(ctx, r); err != nil {
-					return provider.Updated{}, err
-				}
-			}
-			out, err := sfnClient(r.Session).UpdateStateMachine(ctx, in)
-			if err != nil || out.RevisionId == nil {
-				return provider.Updated{}, err
-			}
-			return provider.Updated{Attributes: value.NewObject("StateMachineRevisionId", *out.RevisionId)}, nil
-		},
+		Update: updateMachine,
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := sfnClient(r.Session).DeleteStateMachine(ctx, &sfn.DeleteStateMachineInput{StateMachineArn: &r.PhysicalID})
 			return err
 		},
-		Gone: []string{"StateMachineDoesNotExist"},
-		Lookup: func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
-			id := arn(r, "states", "stateMachine:"+r.Name)
-			out, err := sfnClient(r.Session).DescribeStateMachine(ctx, &sfn.DescribeStateMachineInput{StateMachineArn: &id})
-			if provider.HasCode(err, "StateMachineDoesNotExist") || err == nil && out.Status == types.StateMachineStatusDeleting {
-				return nil, nil
-			} else if err != nil {
-				return nil, err
-			}
-			h := &provider.Holder{PhysicalID: id, Created: aws.ToTime(out.CreationDate), Tags: map[string]string{}}
-			if out, err := sfnClient(r.Session).ListTagsForResource(ctx, &sfn.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
-				for _, t := range out.Tags {
-					h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-				}
-			}
-			return h, nil
-		},
+		Gone:   []string{"StateMachineDoesNotExist"},
+		Lookup: lookupMachine,
 		Known: func(r *provider.Request) *value.Object {
 			id := r.PhysicalID
 			if id == "" {
@@ -125,67 +84,66 @@ func stateMachine() provider.Resource {
 	}
 }
 
-// definition returns the state machine's definition as JSON text.
-func definition(ctx context.Context, r *provider.Request) (*string, error) {
-	var found string
-	switch {
-	case r.Properties.Has("DefinitionString"):
-		found = document(r.Properties, "DefinitionString")
-	case r.Properties.Has("Definition"):
-		found = document(r.Properties, "Definition")
-	case r.Properties.Has("DefinitionS3Location"):
-		var err error
-		if found, err = definitionFromS3(ctx, r); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, errors.New("there is no definition: give Definition, DefinitionString or DefinitionS3Location")
+func tagMachine(ctx context.Context, r *provider.Request, tags map[string]string) error {
+	in := &sfn.TagResourceInput{ResourceArn: &r.PhysicalID}
+	for k, v := range tags {
+		in.Tags = append(in.Tags, types.Tag{Key: aws.String(k), Value: aws.String(v)})
 	}
-	found = substituted(found, r.Properties.Object("DefinitionSubstitutions"))
-	return &found, nil
+	_, err := sfnClient(r.Session).TagResource(ctx, in)
+	return err
 }
 
-func definitionFromS3(ctx context.Context, r *provider.Request) (string, error) {
-	at := r.Properties.Object("DefinitionS3Location")
-	in := &s3.GetObjectInput{Bucket: aws.String(text(at, "Bucket")), Key: aws.String(text(at, "Key"))}
-	if v := text(at, "Version"); v != "" {
-		in.VersionId = &v
-	}
-	out, err := S3Client(r.Session).GetObject(ctx, in)
+func updateMachine(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
+	in, err := updateMachineInput.Input(r)
 	if err != nil {
-		return "", fmt.Errorf("read the definition at s3://%s/%s: %w", *in.Bucket, *in.Key, err)
+		return provider.Updated{}, err
 	}
-	defer out.Body.Close()
-	const most = 5 << 20 // five times what a definition may have
-	raw, err := io.ReadAll(io.LimitReader(out.Body, most))
-	if err != nil {
-		return "", fmt.Errorf("read the definition at s3://%s/%s: %w", *in.Bucket, *in.Key, err)
+	if d.Changed(definitionProperties...) {
+		if in.Definition, err = definition(ctx, r); err != nil {
+			return provider.Updated{}, err
+		}
 	}
-	if json.Valid(raw) {
-		return string(raw), nil
+	out, err := sfnClient(r.Session).UpdateStateMachine(ctx, in)
+	if err != nil || out.RevisionId == nil {
+		return provider.Updated{}, err
 	}
-	var v map[string]any
-	if err := yaml.Unmarshal(raw, &v); err != nil {
-		return "", fmt.Errorf("the definition at s3://%s/%s is neither JSON nor YAML: %w", *in.Bucket, *in.Key, err)
-	}
-	converted, err := json.Marshal(v)
-	if err != nil {
-		return "", fmt.Errorf("the definition at s3://%s/%s has no JSON form: %w", *in.Bucket, *in.Key, err)
-	}
-	return string(converted), nil
+	return provider.Updated{Attributes: value.NewObject("StateMachineRevisionId", *out.RevisionId)}, nil
 }
 
-var placeholder = regexp.MustCompile(`\$\{[a-zA-Z0-9_]+\}`)
-
-// substituted replaces ${name} by the substitution of that name. Other
-// placeholders stay: they may mean something to the definition.
-func substituted(definition string, by *value.Object) string {
-	return placeholder.ReplaceAllStringFunc(definition, func(found string) string {
-		if v, ok := by.Get(found[2 : len(found)-1]); ok {
-			if s, ok := value.Text(v); ok {
-				return s
-			}
+func lookupMachine(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+	id := arn(r, "states", "stateMachine:"+r.Name)
+	out, err := sfnClient(r.Session).DescribeStateMachine(ctx, &sfn.DescribeStateMachineInput{StateMachineArn: &id})
+	if provider.HasCode(err, "StateMachineDoesNotExist") || err == nil && out.Status == types.StateMachineStatusDeleting {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	h := &provider.Holder{PhysicalID: id, Created: aws.ToTime(out.CreationDate), Tags: map[string]string{}}
+	if out, err := sfnClient(r.Session).ListTagsForResource(ctx, &sfn.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
+		for _, t := range out.Tags {
+			h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
 		}
-		return found
-	})
+	}
+	return h, nil
+}
+
+// takeMachineBack brings a state machine that was kept to what is wanted now.
+func takeMachineBack(ctx context.Context, r *provider.Request, refusal error) (provider.Created, error) {
+	named := *r
+	named.Name = text(r.Properties, "StateMachineName")
+	h, err := lookupMachine(ctx, &named)
+	if err != nil || !takenBack(h) {
+		return provider.Created{}, refusal
+	}
+	kept := asExisting(r, h.PhysicalID)
+	out, err := updateMachine(ctx, kept, provider.Compare(kept.Previous, kept.Properties))
+	if err != nil {
+		return provider.Created{}, err
+	}
+	if tags := provider.TagMap(r.Properties.Value("Tags")); len(tags) > 0 {
+		if err := tagMachine(ctx, kept, tags); err != nil {
+			return provider.Created{}, err
+		}
+	}
+	return provider.Created{PhysicalID: h.PhysicalID, Attributes: out.Attributes}, nil
 }

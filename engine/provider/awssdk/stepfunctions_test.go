@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
+	"github.com/aws/aws-sdk-go-v2/service/sfn/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/org/cdkd-action/engine/provider"
 )
@@ -74,5 +76,38 @@ func TestStateMachineInput(t *testing.T) {
 	}
 	if l := in.LoggingConfiguration; *in.Name != "m" || in.Type != "EXPRESS" || !l.IncludeExecutionData || *l.Destinations[0].CloudWatchLogsLogGroup.LogGroupArn != "arn" {
 		t.Errorf("input is %+v", in)
+	}
+}
+
+// The emulator gives another refusal than the service.
+func TestKeptStateMachineIsTakenBack(t *testing.T) {
+	s := emulated(t)
+	c := sfn.NewFromConfig(s.Config)
+	role := aRole(t, s, "Shop-KeptMachineRole")
+	refusal := &smithy.GenericAPIError{Code: "StateMachineAlreadyExists"}
+	make := func(name, tag string) {
+		_, err := c.CreateStateMachine(t.Context(), &sfn.CreateStateMachineInput{Name: &name, RoleArn: &role,
+			Definition: aws.String(`{"StartAt":"A","States":{"A":{"Type":"Succeed"}}}`),
+			Tags:       []types.Tag{{Key: &tag, Value: aws.String("x")}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	take := func(name string) (provider.Created, error) {
+		return takeMachineBack(t.Context(), &provider.Request{Session: s, Stack: stack, LogicalID: "M", Type: "AWS::StepFunctions::StateMachine",
+			Properties: object(t, `{"StateMachineName": "`+name+`", "RoleArn": "`+role+`", "Definition": {"StartAt": "B", "States": {"B": {"Type": "Succeed"}}}}`)}, refusal)
+	}
+	make("Shop-KeptMachine", provider.OwnerTagKey)
+	make("Shop-ForeignMachine", "owner")
+	made, err := take("Shop-KeptMachine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.DescribeStateMachine(t.Context(), &sfn.DescribeStateMachineInput{StateMachineArn: &made.PhysicalID})
+	if err != nil || !strings.Contains(*out.Definition, `"B"`) {
+		t.Errorf("the machine taken back is %+v, %v", out, err)
+	}
+	if made, err := take("Shop-ForeignMachine"); err != refusal {
+		t.Errorf("somebody else's state machine: %+v, %v, want the refusal", made, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -37,7 +38,8 @@ func (e *PartialError) Error() string {
 
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// Create makes the resource, then its satellites and tags, and lets it settle.
+// Create makes the resource, then its satellites and tags side by side, and
+// lets it settle.
 func (d *Driver) Create(ctx context.Context, r *Request) (Created, error) {
 	r = d.prepare(r)
 	made, err := d.res.Create(ctx, d.owned(r))
@@ -90,13 +92,18 @@ func (d *Driver) complete(ctx context.Context, r *Request, made Created) (Create
 			now = append(now, s)
 		}
 	}
-	if err := puts(ctx, r, now); err != nil {
-		return fail(err)
+	var tagging sync.WaitGroup
+	var tagErr error
+	if !d.res.Tags.AtCreate {
+		tagging.Go(func() { tagErr = d.tag(ctx, r) })
 	}
-	if t := d.res.Tags; !t.AtCreate {
-		if err := d.tag(ctx, r); err != nil {
-			return fail(err)
-		}
+	err := puts(ctx, r, now)
+	tagging.Wait()
+	if err == nil {
+		err = tagErr
+	}
+	if err != nil {
+		return fail(err)
 	}
 	unsettled, err := d.settle(ctx, r, len(settled) > 0)
 	if err != nil {

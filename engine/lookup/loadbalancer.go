@@ -87,7 +87,7 @@ func listener(ctx context.Context, cfg aws.Config, props *value.Object) (any, er
 	}
 	return value.NewObject(
 		"listenerArn", aws.ToString(l.ListenerArn),
-		"listenerPort", aws.ToInt32(l.Port),
+		"listenerPort", value.Int(aws.ToInt32(l.Port)),
 		"securityGroupIds", list(l.of.SecurityGroups, func(id string) any { return id }),
 	), nil
 }

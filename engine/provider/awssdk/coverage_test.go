@@ -62,7 +62,8 @@ func TestTypesAreDescribedOnce(t *testing.T) {
 	}
 }
 
-// What an unanswered create made is found by Find, or by sending it again.
+// What an unanswered create made is found by Find, or by sending it again
+// (P-34).
 func TestUnansweredCreates(t *testing.T) {
 	repeatable := map[string]string{
 		"AWS::Logs::MetricFilter":          "a put",

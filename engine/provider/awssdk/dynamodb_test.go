@@ -90,6 +90,7 @@ func TestTable(t *testing.T) {
 	}.run(t, s)
 }
 
+// A create's own tag tells its table from another's of the name (S-213).
 func TestFindTable(t *testing.T) {
 	s := emulated(t)
 	d := provider.Drive(describe(t, "AWS::DynamoDB::Table"), nil)

@@ -161,7 +161,7 @@ func findKey(ctx context.Context, r *provider.Request) (string, error) {
 	}
 	c := kmsClient(r.Session)
 	var found string
-	var once sync.Mutex
+	var mu sync.Mutex
 	pages := kms.NewListKeysPaginator(c, &kms.ListKeysInput{})
 	for found == "" && pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -175,8 +175,8 @@ func findKey(ctx context.Context, r *provider.Request) (string, error) {
 			}
 			for _, t := range out.Tags {
 				if aws.ToString(t.TagKey) == provider.OwnerTagKey && aws.ToString(t.TagValue) == r.OwnerTag {
-					once.Lock()
-					defer once.Unlock()
+					mu.Lock()
+					defer mu.Unlock()
 					found = aws.ToString(k.KeyId)
 				}
 			}

@@ -48,6 +48,7 @@ func TestLogGroup(t *testing.T) {
 	}.run(t, s)
 }
 
+// Whether it may be taken is decided by its lookup, before the create (S-200).
 func TestLogGroupThatIsThereIsTaken(t *testing.T) {
 	s := emulated(t)
 	c := logs.NewFromConfig(s.Config)

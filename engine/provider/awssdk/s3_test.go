@@ -180,6 +180,7 @@ func TestBucketIsEmptiedOnlyWhenTheAppSaysSo(t *testing.T) {
 	}
 }
 
+// Who holds a name (S-200).
 func TestLookupBucket(t *testing.T) {
 	s := emulated(t)
 	d := provider.Drive(describe(t, "AWS::S3::Bucket"), nil)
@@ -256,6 +257,10 @@ func TestBucketListShapes(t *testing.T) {
 	i, err := tiering(object(t, `{"Id": "i", "Status": "Enabled", "TagFilters": [{"Key": "k", "Value": "v"}], "Tierings": [{"AccessTier": "ARCHIVE_ACCESS", "Days": "90"}]}`))
 	if err != nil || *i.Filter.Tag.Key != "k" || *i.Tierings[0].Days != 90 {
 		t.Errorf("tiering is %+v, %v", i, err)
+	}
+	_, err = tiering(object(t, `{"Id": "i", "Status": "Enabled", "Tierings": [{"AccessTier": "ARCHIVE_ACCESS", "Days": "soon"}]}`))
+	if err == nil || !strings.Contains(err.Error(), "Tierings[0].Days") || strings.Contains(err.Error(), "soon") {
+		t.Errorf("error is %v, want one that names the path and not the value", err)
 	}
 }
 

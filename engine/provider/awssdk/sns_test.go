@@ -100,6 +100,7 @@ func TestDeliveryStatusLogging(t *testing.T) {
 	}
 }
 
+// Who holds a name (S-200).
 func TestLookupTopic(t *testing.T) {
 	s := emulated(t)
 	d := provider.Drive(describe(t, "AWS::SNS::Topic"), nil)
@@ -179,8 +180,8 @@ func TestSubscriptionAndTopicPolicy(t *testing.T) {
 	}
 }
 
-// The emulator hands a topic out whatever its tags are, so the refusal is
-// SNS's, made here.
+// What an earlier deploy kept is used again (T-846). The emulator hands a topic
+// out whatever its tags are, so the refusal is SNS's, made here.
 func TestKeptTopicIsTakenBack(t *testing.T) {
 	s := emulated(t)
 	c := sns.NewFromConfig(s.Config)

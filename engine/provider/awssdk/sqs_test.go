@@ -75,6 +75,7 @@ func TestReadQueue(t *testing.T) {
 	}.run(t, s)
 }
 
+// Who holds a name, since when, and by whose create (S-200, S-213).
 func TestLookupQueue(t *testing.T) {
 	s := emulated(t)
 	d := provider.Drive(describe(t, "AWS::SQS::Queue"), nil)
@@ -158,6 +159,7 @@ func TestQueuePolicy(t *testing.T) {
 	}.run(t, s)
 }
 
+// What an earlier deploy kept is used again, whatever its settings were (T-846).
 func TestKeptQueueIsTakenBack(t *testing.T) {
 	s := emulated(t)
 	c := sqs.NewFromConfig(s.Config)

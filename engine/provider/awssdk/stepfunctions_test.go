@@ -79,7 +79,8 @@ func TestStateMachineInput(t *testing.T) {
 	}
 }
 
-// The emulator gives another refusal than the service.
+// What an earlier deploy kept is used again (T-846). The emulator gives another
+// refusal than the service.
 func TestKeptStateMachineIsTakenBack(t *testing.T) {
 	s := emulated(t)
 	c := sfn.NewFromConfig(s.Config)

@@ -51,7 +51,8 @@ type Store struct {
 	profile string
 	warn    func(string)
 
-	purgeWarning sync.Once
+	warned  sync.Map // what was said once
+	scanner scanner
 
 	mu      sync.Mutex
 	exports map[string]*Exports // by region
@@ -91,11 +92,19 @@ func Open(ctx context.Context, cfg aws.Config, opt Options) (*Store, error) {
 		client:  newClient(cfg, region, account),
 		warn:    opt.Warn,
 		exports: map[string]*Exports{},
+		scanner: scanner{slots: make(chan struct{}, scansAtOnce)},
 		bucket:  opt.Bucket,
 		prefix:  opt.Prefix,
 		region:  region,
 		profile: opt.Profile,
 	}, nil
+}
+
+// warnOnce warns of one kind of thing once a run.
+func (s *Store) warnOnce(kind, text string) {
+	if _, said := s.warned.LoadOrStore(kind, true); !said {
+		s.warn(text)
+	}
 }
 
 // Bucket is the bucket's name.

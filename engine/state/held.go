@@ -93,34 +93,43 @@ func (e *HeldError) Remedy() string {
 	return advice
 }
 
-var pasteable = regexp.MustCompile(`^[A-Za-z0-9._~/-]+$`)
+var (
+	pasteable  = regexp.MustCompile(`^[A-Za-z0-9._~/-]+$`)
+	importable = regexp.MustCompile(`^[A-Za-z0-9]+=[A-Za-z0-9._~/:+@,=-]+$`)
+)
 
 // Command is the command that removes the lock, "" when a name in it could
 // mean something to a shell.
 func (e *HeldError) Command() string {
-	words := []string{"cdkd", "force-unlock", e.Stack, "--stack-region", e.Region}
-	if e.profile != "" {
-		words = append(words, "--profile", e.profile)
+	return cli("force-unlock", e.Stack, e.Region, e.profile, e.bucket, e.prefix)
+}
+
+// cli is a command of the cdkd command line about a stack, "" when a name in it
+// could mean something to a shell.
+func cli(command, stack, region, profile, bucket, prefix string) string {
+	words := []string{stack, "--stack-region", region}
+	if profile != "" {
+		words = append(words, "--profile", profile)
 	}
-	words = append(words, "--state-bucket", e.bucket)
+	words = append(words, "--state-bucket", bucket)
 	for _, w := range words {
 		if !pasteable.MatchString(w) {
 			return ""
 		}
 	}
-	if strings.HasPrefix(e.Stack, "-") {
+	if strings.HasPrefix(stack, "-") {
 		return ""
 	}
 	switch {
-	case e.prefix == DefaultPrefix:
-	case e.prefix == "":
+	case prefix == DefaultPrefix:
+	case prefix == "":
 		words = append(words, "--state-prefix", "''")
-	case !pasteable.MatchString(e.prefix):
+	case !pasteable.MatchString(prefix):
 		return ""
 	default:
-		words = append(words, "--state-prefix", e.prefix)
+		words = append(words, "--state-prefix", prefix)
 	}
-	return strings.Join(words, " ")
+	return "cdkd " + command + " " + strings.Join(words, " ")
 }
 
 // printable drops what could steer a terminal or a workflow's log, and what is

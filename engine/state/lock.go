@@ -182,7 +182,7 @@ func (k *Stack) Held(r LockRecord) *HeldError { return k.heldBy(LockOptions{Subj
 func (k *Stack) heldBy(opt LockOptions, r *LockRecord) *HeldError {
 	e := &HeldError{
 		Subject: opt.Subject, Stack: k.Name, Region: k.Region, Seen: time.Now(),
-		bucket: k.store.bucket, prefix: k.store.prefix, profile: k.store.profile,
+		bucket: k.store.bucket, prefix: k.prefix, profile: k.store.profile,
 	}
 	if r != nil {
 		e.Readable, e.Owner, e.Operation, e.ExpiresAt = true, r.Owner, r.Operation, r.Expires

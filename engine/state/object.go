@@ -75,12 +75,15 @@ func (s *Store) getUnless(ctx context.Context, key string, known ETag) (body []b
 	if err != nil {
 		return nil, "", false, s.failed("read", key, "s3:GetObject", Absent, err)
 	}
-	defer out.Body.Close()
-	body, err = io.ReadAll(out.Body)
-	if err != nil {
+	if body, err = readAll(out.Body); err != nil {
 		return nil, "", false, s.failed("read", key, "s3:GetObject", Absent, err)
 	}
 	return body, ETag(aws.ToString(out.ETag)), false, nil
+}
+
+func readAll(body io.ReadCloser) ([]byte, error) {
+	defer body.Close()
+	return io.ReadAll(body)
 }
 
 // put sends a write once, apart from what the SDK repeats.

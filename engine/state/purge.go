@@ -71,10 +71,8 @@ func (s *Store) purge(ctx context.Context, key string) error {
 // purgeOrWarn purges, and says once a run when it may not.
 func (s *Store) purgeOrWarn(ctx context.Context, key string) {
 	if err := s.purge(ctx, key); err != nil {
-		s.purgeWarning.Do(func() {
-			s.warn(fmt.Sprintf("earlier versions of %s stay in the bucket; "+
-				"removing them takes s3:ListBucketVersions and s3:DeleteObjectVersion: %v", key, err))
-		})
+		s.warnOnce("purge", fmt.Sprintf("earlier versions of %s stay in the bucket; "+
+			"removing them takes s3:ListBucketVersions and s3:DeleteObjectVersion: %v", key, err))
 	}
 }
 

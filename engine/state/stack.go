@@ -14,13 +14,28 @@ import (
 // has a place of its own, named parent~logicalId.
 type Stack struct {
 	store  *Store
+	prefix string
 	Name   string
 	Region string
 }
 
 // Stack returns the place of a stack. It sends no request.
 func (s *Store) Stack(name, region string) *Stack {
-	return &Stack{store: s, Name: name, Region: region}
+	return &Stack{store: s, prefix: s.prefix, Name: name, Region: region}
+}
+
+// root is the place of the top-level stack that a nested stack hangs on.
+func (k *Stack) root() *Stack {
+	root := *k
+	root.Name, _, _ = strings.Cut(k.Name, "~")
+	return &root
+}
+
+// under is the place of the stack under another prefix of the bucket.
+func (k *Stack) under(prefix string) *Stack {
+	other := *k
+	other.prefix = prefix
+	return &other
 }
 
 // The names of a stack's objects, below its folder.
@@ -35,12 +50,12 @@ const (
 )
 
 func (k *Stack) key(name string) string {
-	return k.store.prefix + "/" + k.Name + "/" + k.Region + "/" + name
+	return k.prefix + "/" + k.Name + "/" + k.Region + "/" + name
 }
 
 // legacyKey is where the oldest writers kept the record and the lock.
 func (k *Stack) legacyKey(name string) string {
-	return k.store.prefix + "/" + k.Name + "/" + name
+	return k.prefix + "/" + k.Name + "/" + name
 }
 
 // RecordKey is the record's key, for messages.
@@ -242,10 +257,29 @@ func (k *Stack) delete(ctx context.Context, read ETag) error {
 			return err
 		}
 	}
-	if found.Pending {
-		return k.store.remove(ctx, k.key(pendingName))
+	if !found.Pending {
+		return nil
 	}
+	pending := k.key(pendingName)
+	if err := k.store.remove(ctx, pending); err != nil {
+		return err
+	}
+	k.store.purgeOrWarn(ctx, pending)
 	return nil
+}
+
+// Vacate ends what Delete began, with the lock still held: it writes down what
+// was kept, or that nothing was, and gives the stack's name back. Neither can
+// be made up for by another try of the command, so the second is done whatever
+// became of the first. An error is for a person to read.
+func (k *Stack) Vacate(ctx context.Context, kept []Kept, g *Registry) error {
+	return errors.Join(k.RetainLast(ctx, kept), g.Release(ctx))
+}
+
+// HandOver is Vacate for a record whose resources somebody else takes over:
+// nothing is left that this stack could take back.
+func (k *Stack) HandOver(ctx context.Context, g *Registry) error {
+	return errors.Join(k.RetainNothing(ctx), g.Release(ctx))
 }
 
 // A Ref names a recorded stack.

@@ -1,0 +1,186 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/org/cdkd-action/engine/partition"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// bucketWait is how long a bucket may take to be there after it was made.
+const bucketWait = 2 * time.Minute
+
+// BootstrapOptions say which state bucket to make.
+type BootstrapOptions struct {
+	Bucket    string // "": the account's default one
+	AccountID string // that the bucket must belong to
+	// Force puts the settings on a bucket that was there before, too.
+	Force bool
+}
+
+// A Bootstrapped is a state bucket that is there.
+type Bootstrapped struct {
+	Bucket, Region string
+	Created        bool
+	Configured     bool // the settings were put
+	// Notice, when not "", is what a person should read.
+	Notice string
+}
+
+// A ForeignBucketError says that a bucket belongs to another account, or may
+// not be used by this one: names of buckets are shared by all accounts.
+type ForeignBucketError struct {
+	Bucket, AccountID string
+	Err               error
+}
+
+func (e *ForeignBucketError) Error() string {
+	return fmt.Sprintf("bucket %s is not account %s's to keep state in: %v", e.Bucket, e.AccountID, e.Err)
+}
+
+func (e *ForeignBucketError) Unwrap() error { return e.Err }
+
+// Remedy says what to do about it.
+func (e *ForeignBucketError) Remedy() string {
+	return "choose another name with the input state-bucket; if the bucket is this account's, allow s3:ListBucket on it"
+}
+
+// Bootstrap makes the state bucket in the region of cfg, or makes sure that it
+// is there and the account's. A new bucket keeps versions, encrypts, and denies
+// every other account; what was there before is left as it is, unless forced.
+func Bootstrap(ctx context.Context, cfg aws.Config, opt BootstrapOptions) (Bootstrapped, error) {
+	b := Bootstrapped{Bucket: opt.Bucket, Region: cfg.Region}
+	if b.Bucket == "" {
+		b.Bucket = "cdkd-state-" + opt.AccountID
+	}
+	if b.Region == "" {
+		b.Region = "us-east-1"
+	}
+	if opt.AccountID == "" {
+		return b, errors.New("bootstrap: without the account's id nobody can say whose the bucket is")
+	}
+	if err := b.make(ctx, cfg, opt); err != nil {
+		return b, fmt.Errorf("bootstrap state bucket %s in %s: %w", b.Bucket, b.Region, err)
+	}
+	return b, nil
+}
+
+func (b *Bootstrapped) make(ctx context.Context, cfg aws.Config, opt BootstrapOptions) error {
+	client := newClient(cfg, b.Region, opt.AccountID)
+	_, err := client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &b.Bucket})
+	if elsewhere := bucketRegion(err); elsewhere != "" && elsewhere != b.Region {
+		b.Region = elsewhere
+		client = newClient(cfg, b.Region, opt.AccountID)
+		_, err = client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &b.Bucket})
+	}
+	switch status(err) {
+	case http.StatusNotFound:
+		if err := b.create(ctx, cfg, opt.AccountID); err != nil {
+			return err
+		}
+	case http.StatusForbidden:
+		return &ForeignBucketError{b.Bucket, opt.AccountID, err}
+	default:
+		if err != nil {
+			return err
+		}
+		if !opt.Force {
+			return b.verify(ctx, client)
+		}
+	}
+	if err := b.configure(ctx, client, opt.AccountID); err != nil {
+		return err
+	}
+	b.Configured = true
+	return nil
+}
+
+func (b *Bootstrapped) create(ctx context.Context, cfg aws.Config, account string) error {
+	client := newClient(cfg, b.Region, "") // what does not exist has no owner to expect
+	in := &s3.CreateBucketInput{Bucket: &b.Bucket}
+	if b.Region != "us-east-1" {
+		in.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(b.Region)}
+	}
+	_, err := client.CreateBucket(ctx, in)
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		switch api.ErrorCode() {
+		case "BucketAlreadyExists":
+			return &ForeignBucketError{b.Bucket, account, err}
+		case "BucketAlreadyOwnedByYou": // by a request whose answer was lost, or somebody beside us
+			err = nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	b.Created = true
+	if err := s3.NewBucketExistsWaiter(client).Wait(ctx, &s3.HeadBucketInput{Bucket: &b.Bucket}, bucketWait); err != nil {
+		return fmt.Errorf("wait for the new bucket: %w", err)
+	}
+	return nil
+}
+
+// verify looks at the one setting of an existing bucket that other parts depend
+// on.
+func (b *Bootstrapped) verify(ctx context.Context, client *s3.Client) error {
+	out, err := client.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{Bucket: &b.Bucket})
+	switch {
+	case status(err) == http.StatusForbidden:
+		b.Notice = "whether the bucket keeps versions could not be looked at, which takes s3:GetBucketVersioning"
+	case err != nil:
+		return fmt.Errorf("look at the versioning: %w", err)
+	case out.Status != types.BucketVersioningStatusEnabled:
+		b.Notice = "the bucket does not keep versions: a record that was overwritten or deleted cannot be restored; " +
+			"bootstrap with force to switch versioning on"
+	}
+	return nil
+}
+
+func (b *Bootstrapped) configure(ctx context.Context, client *s3.Client, account string) error {
+	_, err := client.PutBucketVersioning(ctx, &s3.PutBucketVersioningInput{
+		Bucket:                  &b.Bucket,
+		VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled},
+	})
+	if err != nil {
+		return fmt.Errorf("switch versioning on: %w", err)
+	}
+	_, err = client.PutBucketEncryption(ctx, &s3.PutBucketEncryptionInput{
+		Bucket: &b.Bucket,
+		ServerSideEncryptionConfiguration: &types.ServerSideEncryptionConfiguration{Rules: []types.ServerSideEncryptionRule{{
+			ApplyServerSideEncryptionByDefault: &types.ServerSideEncryptionByDefault{SSEAlgorithm: types.ServerSideEncryptionAes256},
+			BucketKeyEnabled:                   aws.Bool(true),
+		}}},
+	})
+	if err != nil {
+		return fmt.Errorf("switch encryption on: %w", err)
+	}
+	policy := b.policy(account)
+	if _, err := client.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: &b.Bucket, Policy: &policy}); err != nil {
+		return fmt.Errorf("deny access to other accounts: %w", err)
+	}
+	return nil
+}
+
+func (b *Bootstrapped) policy(account string) string {
+	arn := "arn:" + partition.Of(b.Region) + ":s3:::" + b.Bucket
+	return value.JSON(value.NewObject(
+		"Version", "2012-10-17",
+		"Statement", []any{value.NewObject(
+			"Sid", "DenyExternalAccess",
+			"Effect", "Deny",
+			"Principal", "*",
+			"Action", "s3:*",
+			"Resource", []any{arn, arn + "/*"},
+			"Condition", value.NewObject("StringNotEquals", value.NewObject("aws:PrincipalAccount", account)),
+		)},
+	))
+}

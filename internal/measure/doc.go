@@ -1,0 +1,15 @@
+// Command measure says what a deploy costs: requests, round trips, time and
+// memory, on a stack of 48 independent resources.
+//
+// What is measured is the released binary, run as the step of a workflow
+// against the sandbox. Every request from the start of the process counts, and
+// each takes as long as it would over a network. Where a figure has a limit, it
+// stands beside it.
+//
+//	go run ./internal/measure            the table of docs/figures.md
+//	go run ./internal/measure -requests  and what was sent when
+//	go test -bench . ./internal/measure  the same runs as benchmarks
+//
+// What does not depend on time, requests and round trips, is held to a budget
+// by an ordinary test, so that a change that costs more says so.
+package main

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/org/cdkd-action/internal/sandbox"
+)
+
+const bucket = "measure-state"
+
+// build makes the binary as it is released.
+func build(ctx context.Context, dir string) (program string, err error) {
+	program = filepath.Join(dir, "cdkd-action")
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "release", "-ldflags", "-s -w", "-o", program, "github.com/org/cdkd-action/cmd/action")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the released binary: %w\n%s", err, out)
+	}
+	return program, nil
+}
+
+// A ground is where the program runs: an AWS, and a folder for its files.
+type ground struct {
+	program string
+	dir     string
+	aws     *sandbox.Sandbox
+}
+
+// prepare starts an AWS in which each request takes as long as latency says.
+// close must be called.
+func prepare(ctx context.Context, program, dir string, latency time.Duration) (g *ground, err error) {
+	g = &ground{program: program, dir: dir}
+	if g.aws, err = sandbox.Start(ctx, sandbox.Options{}); err != nil {
+		return nil, err
+	}
+	g.aws.S3.AddBucket(bucket, "us-east-1", "")
+	// State buckets are versioned, which costs requests of its own.
+	_, err = s3.NewFromConfig(g.aws.Config(), func(o *s3.Options) { o.UsePathStyle = true }).PutBucketVersioning(ctx, &s3.PutBucketVersioningInput{
+		Bucket: aws.String(bucket), VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled},
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare the state bucket: %w", err), g.aws.Close())
+	}
+	g.aws.SetLatency("", "", latency)
+	return g, nil
+}
+
+func (g *ground) close() error { return g.aws.Close() }
+
+// A sample is what one run of the program cost.
+type sample struct {
+	log   []sandbox.Request
+	wall  time.Duration // of the process
+	first time.Duration // from its start to the first request
+	peak  int64         // bytes of memory in use at most; 0 where the system does not tell
+}
+
+// run runs the program as a workflow step, and fails unless it ends well.
+func (g *ground) run(ctx context.Context, command, app, concurrency string) (sample, error) {
+	files, err := os.MkdirTemp(g.dir, "step-")
+	if err != nil {
+		return sample{}, err
+	}
+	cmd := exec.CommandContext(ctx, g.program, "action")
+	cmd.Env = append(g.aws.Env(), "PATH="+os.Getenv("PATH"), "HOME="+files,
+		"GITHUB_ACTIONS=true", "CI=true", "GITHUB_RUN_ID=1000", "GITHUB_RUN_ATTEMPT=1",
+		"GITHUB_REPOSITORY=acme/wide", "GITHUB_SERVER_URL=https://github.com", "GITHUB_EVENT_NAME=push",
+		"GITHUB_OUTPUT="+filepath.Join(files, "output"), "GITHUB_STEP_SUMMARY="+filepath.Join(files, "summary"), "GITHUB_STATE="+filepath.Join(files, "state"),
+		"INPUT_COMMAND="+command, "INPUT_APP="+app, "INPUT_STACKS="+stackName, "INPUT_STATE-BUCKET="+bucket, "INPUT_CONCURRENCY="+concurrency, "INPUT_YES="+strconv.FormatBool(command == "destroy"))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+
+	g.aws.ClearLog()
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return sample{}, fmt.Errorf("start %s: %w", g.program, err)
+	}
+	peak := watch(cmd.Process.Pid)
+	err = cmd.Wait()
+	s := sample{wall: time.Since(start), peak: peak(), log: g.aws.Log()}
+	if err != nil {
+		return s, fmt.Errorf("%s of %s: %w\n%s", command, app, err, out.String())
+	}
+	if len(s.log) == 0 {
+		return s, errors.New("the program sent no request")
+	}
+	s.first = s.log[0].Start.Sub(start)
+	return s, nil
+}
+
+// watch follows the memory of a process until the function that it returns is
+// called. What the system reports of a process that has ended is of no use: on
+// Linux it includes what this process had when it started the other.
+func watch(pid int) (peak func() int64) {
+	quit, done := make(chan struct{}), make(chan int64)
+	go func() {
+		most := int64(0)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				done <- most
+				return
+			case <-tick.C:
+				most = max(most, highWater(pid))
+			}
+		}
+	}()
+	return func() int64 {
+		close(quit)
+		return <-done
+	}
+}
+
+// highWater is the most memory that a process has had so far, 0 when that is
+// not known.
+func highWater(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return n << 10
+		}
+	}
+	return 0
+}

@@ -125,11 +125,14 @@ func difference(c *plan.Change) string {
 	for _, p := range c.Properties {
 		leaves := leavesOf(oneLine(p.Path), p)
 		marks, loud := propertyMarks(p), "#"
+		switch {
+		case p.Replaces, p.MayReplace:
+			loud = "!"
+		case p.Propagated: // nothing differs but what it refers to
+			marks, leaves = marks+" "+knownAfterDeploy, nil
+		}
 		if p.NoEcho {
 			marks += afterNew(p, nil)
-		}
-		if p.Replaces || p.MayReplace {
-			loud = "!"
 		}
 		if marks != "" || len(leaves) == 0 { // equal when resolved as far as it can be
 			fmt.Fprintf(&b, "%s %s:%s\n", loud, oneLine(p.Path), marks)
@@ -162,7 +165,10 @@ func outputDifference(o plan.OutputChange) string {
 	if o.Export {
 		fmt.Fprintf(&b, "# %s: [export]\n", name)
 	}
-	if o.HasOld {
+	switch {
+	case o.OldRedacted:
+		fmt.Fprintf(&b, "- %s: %s\n", name, legacyPlaintext)
+	case o.HasOld:
 		leaf{'-', name, o.Old}.write(&b)
 	}
 	switch {
@@ -186,10 +192,16 @@ func (l leaf) write(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// flat renders a value on one line where it is short, else indented.
+// flat renders a value on one line where it is short or a function call, else
+// indented. A text that a template joins reads like one for Fn::Sub.
 func flat(v any) string {
-	one := value.JSON(v)
-	if len(one) <= 80 {
+	if o, ok := v.(*value.Object); ok && plan.Intrinsic(v) {
+		if text, ok := joined(o.Value("Fn::Join"), placeholder); ok {
+			return value.JSON(text)
+		}
+		return value.JSON(v)
+	}
+	if one := value.JSON(v); len(one) <= 80 {
 		return one
 	}
 	text, err := value.MarshalIndent(v)
@@ -197,6 +209,23 @@ func flat(v any) string {
 		return value.Kind(v)
 	}
 	return string(text)
+}
+
+func placeholder(v any) string {
+	text := value.JSON(v)
+	if o, ok := v.(*value.Object); ok {
+		switch name, arg, _ := o.Sole(); name {
+		case "Ref":
+			text, _ = value.Text(arg)
+		case "Fn::GetAtt":
+			if l, ok := arg.([]any); ok && len(l) == 2 {
+				id, _ := value.Text(l[0])
+				attribute, _ := value.Text(l[1])
+				text = id + "." + attribute
+			}
+		}
+	}
+	return "${" + text + "}"
 }
 
 func shorten(text string) string {

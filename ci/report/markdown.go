@@ -36,6 +36,29 @@ func fence(language, text string) string {
 	return ticks + language + "\n" + text + "\n" + ticks + "\n"
 }
 
+// wrap breaks long lines at blanks, for a block whose lines GitHub does not
+// wrap.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		column := 0
+		for i, word := range strings.Split(line, " ") {
+			switch n := len(strings.TrimSpace(word)); {
+			case i == 0:
+			case column+1+n > width:
+				b.WriteByte('\n')
+				column = 0
+			default:
+				b.WriteByte(' ')
+				column++
+			}
+			b.WriteString(word)
+			column += len(word)
+		}
+	}
+	return b.String()
+}
+
 func longestRun(text string, c rune) int {
 	longest, run := 0, 0
 	for _, r := range text {

@@ -240,7 +240,7 @@ func TestHugePlanKeepsWhatMatters(t *testing.T) {
 		run.Stacks[0].Plan.Changes = append([]*plan.Change{{LogicalID: fmt.Sprint("New", i), Type: "AWS::SQS::Queue", Action: plan.Create}}, run.Stacks[0].Plan.Changes...)
 	}
 	got := Comment(run, CommentLimit, "The rest is in the step summary.")
-	if len(got) > CommentLimit || !strings.HasPrefix(got, "### This would delete 2") || !strings.Contains(got, "`OldQueue`") ||
+	if len(got) > CommentLimit || !strings.HasPrefix(got, "### This would delete 2 resources, ") || !strings.Contains(got, "`OldQueue`") ||
 		!strings.HasSuffix(got, "The rest is in the step summary.\n") {
 		t.Errorf("%d bytes (G-1.5)\n%.300s\n…\n%s", len(got), got, got[len(got)-200:])
 	}

@@ -37,8 +37,10 @@ func annotation(c *plan.Change) string {
 }
 
 const (
-	metadataOnly     = " [metadata only, no AWS API call]"
-	knownAfterDeploy = "(known after deploy)"
+	metadataOnly          = " [metadata only, no AWS API call]"
+	replacementPropagated = " [replacement propagated]"
+	knownAfterDeploy      = "(known after deploy)"
+	legacyPlaintext       = "<redacted: may be legacy plaintext in state>"
 )
 
 // propertyMarks say what a change of a property means, each with a blank before
@@ -51,7 +53,7 @@ func propertyMarks(p plan.PropertyChange) string {
 	}{
 		{p.Replaces, " [requires replacement]"},
 		{p.MayReplace, " [may require replacement]"},
-		{p.Propagated, " [replacement propagated]"},
+		{p.Propagated, replacementPropagated},
 		{p.Uncertain, " [outcome unknown, applied again]"},
 	} {
 		if m.set {

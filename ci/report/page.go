@@ -1,10 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
@@ -33,6 +36,7 @@ func Markdown(run *result.Run) string {
 	for _, s := range run.Stacks {
 		p.stack(s)
 	}
+	p.outputs()
 	if run.RunID != "" {
 		p.line("<sub>run " + htmlCode(run.RunID) + "</sub>")
 	}
@@ -103,7 +107,8 @@ func (p *page) folded(summary string, open bool, body func()) {
 // counts says what the title has not.
 func (p *page) counts() {
 	var parts []string
-	if planned(p.run) {
+	switch {
+	case planned(p.run):
 		parts = outputsToDo(p.run)
 		if n := runCounts(p.run)[plan.NoChange]; n > 0 && p.run.Changed() {
 			parts = append(parts, fmt.Sprintf("%d unchanged", n))
@@ -111,18 +116,19 @@ func (p *page) counts() {
 		if p.run.DryRun {
 			parts = append(parts, "dry run: nothing was written")
 		}
-	} else if c := p.run.Counts(); p.run.Outcome == result.NoChange {
-		return
-	} else {
+	case p.run.Outcome == result.NoChange:
+	default:
+		c := lasting(p.run)
 		if p.run.Outcome == result.Success {
 			c = result.Counts{Unchanged: c.Unchanged} // the title has the others
 		}
-		parts = append(parts, done(c))
-		if p.run.Duration > 0 {
-			parts = append(parts, p.run.Duration.Round(100*time.Millisecond).String())
+		if text := done(c); text != "" {
+			parts = append(parts, text)
+		}
+		if d := p.run.Duration.Round(100 * time.Millisecond); d > 0 {
+			parts = append(parts, d.String())
 		}
 	}
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	if len(parts) > 0 {
 		p.line(strings.Join(parts, " · "))
 	}
@@ -131,7 +137,7 @@ func (p *page) counts() {
 // message is what failed as a whole, and what to do about it.
 func (p *page) message(message, remedy string) {
 	if message != "" {
-		p.line(fence("text", shorten(Clean(message))))
+		p.line(fence("text", wrap(shorten(Clean(message)), 100)))
 	}
 	if remedy != "" {
 		p.line("**What to do:** " + prose(remedy))
@@ -143,8 +149,19 @@ func (p *page) trouble(s *result.Stack) {
 	if s.Message == "" && s.Remedy == "" && s.Lock == nil && len(s.Failures) == 0 && len(s.Unaddressed) == 0 && len(s.Warnings) == 0 {
 		return
 	}
-	p.line("#### " + code(s.Name) + " in " + code(s.Region) + " " + ended(s))
-	p.message(s.Message, s.Remedy)
+	heading, message := "#### "+code(s.Name)+" in "+code(s.Region)+ended(s), s.Message
+	switch short := message != "" && len(message) <= 120 && !strings.Contains(message, "\n"); {
+	case short && len(s.Failures) > 0: // which say more
+		p.line(heading + ": " + prose(message))
+		message = ""
+	case short:
+		p.line(heading)
+		p.line(sentence(prose(message)))
+		message = ""
+	default:
+		p.line(heading)
+	}
+	p.message(message, s.Remedy)
 	if l := s.Lock; l != nil {
 		text := "The lock is held by " + code(l.Owner) + " for " + code(l.Operation)
 		if l.ExpiresAt > 0 {
@@ -182,10 +199,23 @@ func ended(s *result.Stack) string {
 		return ""
 	case result.Failed:
 		if s.RolledBack {
-			return "failed and was rolled back"
+			return " failed and was rolled back"
 		}
+		return " failed"
+	case result.Cancelled:
+		return " was cancelled"
+	case result.Locked:
+		return " is locked"
+	case result.Partial:
+		return " is done in part"
 	}
-	return "(" + string(s.Outcome) + ")"
+	return " (" + string(s.Outcome) + ")"
+}
+
+// sentence begins with a capital.
+func sentence(text string) string {
+	r, n := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(r)) + text[n:]
 }
 
 func at(path string) string {
@@ -203,29 +233,34 @@ func physical(id string) string {
 }
 
 func label(a plan.Action) string {
-	l := labelsOf[a]
-	if l == "" {
-		return "Change"
-	}
-	return strings.ToUpper(l[:1]) + l[1:]
+	return sentence(cmp.Or(labelsOf[a], "change"))
 }
 
-// outputs are what a stack that was deployed gives away.
-func (p *page) outputs(s *result.Stack) {
+// outputs are what the stacks give away, shown at once after a change.
+func (p *page) outputs() {
+	if planned(p.run) {
+		return
+	}
 	var rows [][]string
 	made := 0
-	for name, v := range s.Outputs.All() {
-		if madeByCDK(name) {
-			made++
-			continue
+	for _, s := range p.run.Stacks {
+		for name, v := range s.Outputs.All() {
+			if madeByCDK(name) {
+				made++
+				continue
+			}
+			stack := ""
+			if len(p.run.Stacks) > 1 {
+				stack = code(s.Name)
+			}
+			rows = append(rows, []string{stack, code(name), code(outputValue(v))})
 		}
-		rows = append(rows, []string{code(name), code(outputValue(v))})
 	}
 	if len(rows) == 0 {
 		return
 	}
-	p.folded("Outputs of "+htmlCode(s.Name), len(rows) <= few, func() {
-		p.line(table([]string{"Output", "Value"}, rows))
+	p.folded("Outputs", p.run.Changed() && len(rows) <= few, func() {
+		p.line(table([]string{"Stack", "Output", "Value"}, rows))
 		p.madeByCDK(made)
 	})
 }
@@ -241,7 +276,7 @@ func madeByCDK(name string) bool {
 
 func (p *page) madeByCDK(n int) {
 	if n > 0 {
-		p.line(count(n, "output") + " more for other stacks of the app")
+		p.line("and " + count(n, "output") + " that the CDK made for other stacks of the app")
 	}
 }
 

@@ -13,43 +13,55 @@ import (
 // destructive lists what is deleted or replaced, before anything else. What
 // would make the list long is left to those of the stacks.
 func (p *page) destructive() {
-	const most = 2 * few
-	var rows [][]string
+	var b strings.Builder
 	more := 0
 	for _, action := range []plan.Action{plan.Delete, plan.Replace, plan.MayReplace} {
 		p.eachPlan(func(s *result.Stack, pl *plan.Plan) {
 			for _, c := range pl.Changes {
 				switch {
 				case c.Action != action:
-				case len(rows) == most:
+				case len(p.listed) == 2*few:
 					more++
 				default:
 					p.listed[c] = true
-					stack := ""
+					in := ""
 					if len(p.run.Stacks) > 1 || pl != s.Plan {
-						stack = code(pl.Stack)
+						in = " in " + code(pl.Stack)
 					}
-					rows = append(rows, []string{"**" + labelsOf[action] + "**", code(c.LogicalID), code(c.Type), stack,
-						strings.Join(reasons(p.run, c, code), "; "), code(annotation(c))})
+					fmt.Fprintf(&b, "- **%s** %s (%s)%s%s%s\n", labelsOf[action], code(c.LogicalID), code(c.Type), in, note(c), why(p.run, c))
 				}
 			}
 		})
 	}
-	if len(rows) == 0 {
-		return
-	}
-	text := table([]string{"", "Resource", "Type", "Stack", "Why", "Note"}, rows)
 	if more > 0 {
-		text += fmt.Sprintf("\nand %d more, in the lists below\n", more)
+		fmt.Fprintf(&b, "- and %d more, in the lists below\n", more)
 	}
-	p.alert("CAUTION", text)
+	if b.Len() > 0 {
+		p.alert("CAUTION", b.String())
+	}
+}
+
+func why(run *result.Run, c *plan.Change) string {
+	if reasons := reasons(run, c, code); len(reasons) > 0 {
+		return ": " + strings.Join(reasons, "; ")
+	}
+	return ""
+}
+
+// note is the annotation of a row as a code span, with a blank before it.
+func note(c *plan.Change) string {
+	if a := annotation(c); a != "" {
+		return " " + code(a)
+	}
+	return ""
 }
 
 // stack is the plan of a stack: its rows, property changes and outputs.
 func (p *page) stack(s *result.Stack) {
 	eachPlan(s.Plan, func(pl *plan.Plan) {
 		changes := important(pl)
-		if len(changes) == 0 && len(pl.Outputs) == 0 {
+		nothingMore := func(c *plan.Change) bool { return p.listed[c] && len(c.Properties)+len(c.Attributes) == 0 }
+		if len(pl.Outputs) == 0 && !slices.ContainsFunc(changes, func(c *plan.Change) bool { return !nothingMore(c) }) {
 			return
 		}
 		show := func() {
@@ -68,9 +80,6 @@ func (p *page) stack(s *result.Stack) {
 		p.line(heading)
 		show()
 	})
-	if !planned(p.run) {
-		p.outputs(s)
-	}
 }
 
 // rows lists what happens to resources. Many are folded.
@@ -80,16 +89,35 @@ func (p *page) rows(changes []*plan.Change) {
 	for _, c := range changes {
 		if !p.listed[c] {
 			n[c.Action]++
-			rows = append(rows, []string{labelsOf[c.Action], code(c.LogicalID), code(c.Type), code(annotation(c))})
+			note := annotation(c)
+			if onlyPropagated(c) {
+				note += " " + strings.Join(names(c), ", ") + ":" + replacementPropagated
+			}
+			rows = append(rows, []string{labelsOf[c.Action], code(c.LogicalID), code(c.Type), code(note)})
 		}
 	}
 	show := func() { p.line(table([]string{"", "Resource", "Type", "Note"}, rows)) }
 	switch {
-	case len(rows) > few:
+	case len(rows) > few && planned(p.run):
 		p.folded(count(len(rows), "resource")+": "+toDo(n), false, show)
 	case len(rows) > 0:
 		show()
 	}
+}
+
+// onlyPropagated tells whether nothing in a resource differs but what it refers
+// to, which is replaced. Its row says so.
+func onlyPropagated(c *plan.Change) bool {
+	return c.Action == plan.Update && len(c.Properties) > 0 && len(c.Attributes) == 0 &&
+		!slices.ContainsFunc(c.Properties, func(p plan.PropertyChange) bool { return propertyMarks(p) != replacementPropagated })
+}
+
+func names(c *plan.Change) []string {
+	var names []string
+	for _, p := range c.Properties {
+		names = append(names, p.Path)
+	}
+	return names
 }
 
 // properties shows what changes below resources. Little is shown at once.
@@ -97,17 +125,13 @@ func (p *page) properties(changes []*plan.Change) {
 	var blocks []string
 	lines := 0
 	for _, c := range changes {
-		if len(c.Properties)+len(c.Attributes) == 0 {
+		if len(c.Properties)+len(c.Attributes) == 0 || onlyPropagated(c) {
 			continue
 		}
 		text := difference(c)
 		lines += strings.Count(text, "\n")
-		note := ""
-		if a := annotation(c); a != "" {
-			note = " " + code(a)
-		}
 		blocks = append(blocks,
-			"**"+labelsOf[c.Action]+"** "+code(c.LogicalID)+" ("+code(c.Type)+")"+at(c.Path)+note, fence("diff", text))
+			"**"+labelsOf[c.Action]+"** "+code(c.LogicalID)+" ("+code(c.Type)+")"+at(c.Path)+note(c), fence("diff", text))
 	}
 	if len(blocks) == 0 {
 		return
@@ -121,19 +145,22 @@ func (p *page) properties(changes []*plan.Change) {
 
 func (p *page) outputChanges(pl *plan.Plan) {
 	var b strings.Builder
-	made := 0
+	n, made := 0, 0
 	for _, o := range pl.Outputs {
 		if madeByCDK(o.Name) {
-			made++
+			if !o.Export { // which says the same again
+				made++
+			}
 			continue
 		}
+		n++
 		b.WriteString(outputDifference(o))
 	}
 	if b.Len() > 0 || made > 0 {
 		p.line("**Outputs**")
 	}
 	show := func() { p.line(fence("diff", b.String())) }
-	switch n := len(pl.Outputs) - made; {
+	switch {
 	case n > few:
 		p.folded(count(n, "output"), false, show)
 	case n > 0:

@@ -100,7 +100,7 @@ func (t *lines) outputs(outputs []plan.OutputChange) {
 		t.add("    %s %s%s", sign(o.Action), oneLine(o.Name), export)
 		switch {
 		case o.OldRedacted:
-			t.add("          old: <redacted: may be legacy plaintext in state>")
+			t.add("          old: %s", legacyPlaintext)
 		case o.HasOld:
 			t.add("          old: %s", printed(o.Old, true, 12))
 		}

@@ -165,7 +165,8 @@ func shows(v any) bool {
 		case "Fn::GetAtt", "Fn::ImportValue":
 			return true
 		case "Fn::Join":
-			return shows(joined(arg))
+			text, ok := joined(arg, func(any) string { return "X" })
+			return ok && shows(text)
 		}
 	case []any:
 		return len(v) == 0
@@ -173,23 +174,22 @@ func shows(v any) bool {
 	return false
 }
 
-// joined returns the text of a Fn::Join whose separator is empty, with "X" for
-// what is not literal. Other arguments come back as they are.
-func joined(arg any) any {
+// joined returns the text of a Fn::Join whose separator is empty, with a
+// stand-in for what is not literal.
+func joined(arg any, standIn func(any) string) (text string, ok bool) {
 	l, _ := arg.([]any)
 	if len(l) != 2 || l[0] != "" {
-		return arg
+		return "", false
 	}
-	parts, _ := l[1].([]any)
-	text := ""
+	parts, ok := l[1].([]any)
 	for _, p := range parts {
 		if s, ok := p.(string); ok {
 			text += s
 		} else {
-			text += "X"
+			text += standIn(p)
 		}
 	}
-	return text
+	return text, ok
 }
 
 var dynamicReference = regexp.MustCompile(`^\{\{resolve:[a-z-]+:[^{}]*\}\}$`)

@@ -63,7 +63,13 @@ func toDo(n plan.Counts) string {
 func outputsToDo(run *result.Run) []string {
 	n := plan.Counts{}
 	for _, s := range run.Stacks {
-		eachPlan(s.Plan, func(p *plan.Plan) { n.Add(p.OutputCounts()) })
+		eachPlan(s.Plan, func(p *plan.Plan) {
+			for _, o := range p.Outputs {
+				if !madeByCDK(o.Name) {
+					n[o.Action]++
+				}
+			}
+		})
 	}
 	var parts []string
 	for _, kind := range []struct {
@@ -75,6 +81,17 @@ func outputsToDo(run *result.Run) []string {
 		}
 	}
 	return parts
+}
+
+// lasting counts what was done and is still so: not what was rolled back.
+func lasting(run *result.Run) result.Counts {
+	c := run.Counts()
+	for _, s := range run.Stacks {
+		if s.RolledBack {
+			c.Created, c.Updated, c.Deleted = c.Created-s.Counts.Created, c.Updated-s.Counts.Updated, c.Deleted-s.Counts.Deleted
+		}
+	}
+	return c
 }
 
 // done is "2 created · 1 failed".
@@ -129,6 +146,10 @@ func title(run *result.Run, name func(string) string) string {
 		if planned(run) && run.Command == "diff" && !failed(run) {
 			break // what differs is the failure
 		}
+		if one := onlyFailed(run); one != nil {
+			subject = name(one.Name)
+			run = &result.Run{Stacks: []*result.Stack{one}}
+		}
 		return command + " of " + subject + " failed" + rolledBack(run)
 	case result.Partial:
 		n := 0
@@ -140,7 +161,7 @@ func title(run *result.Run, name func(string) string) string {
 	if planned(run) {
 		return wouldDo(run, subject)
 	}
-	c := run.Counts()
+	c := lasting(run)
 	c.Unchanged = 0
 	if text := done(c); text != "" {
 		return did + " " + subject + ": " + strings.ReplaceAll(text, " · ", ", ")
@@ -155,7 +176,11 @@ func wouldDo(run *result.Run, subject string) string {
 	n := runCounts(run)
 	var parts []string
 	for _, a := range actions {
-		if n[a] > 0 {
+		switch {
+		case n[a] == 0:
+		case len(parts) == 0:
+			parts = append(parts, strings.Replace(verb(a, n[a]), fmt.Sprint(n[a]), count(n[a], "resource"), 1))
+		default:
 			parts = append(parts, verb(a, n[a]))
 		}
 	}
@@ -177,6 +202,20 @@ func failed(run *result.Run) bool {
 	return run.Message != "" || slices.ContainsFunc(run.Stacks, func(s *result.Stack) bool {
 		return s.Message != "" || len(s.Failures) > 0
 	})
+}
+
+// onlyFailed is the one stack that a run failed for, nil when there are more.
+func onlyFailed(run *result.Run) *result.Stack {
+	var one *result.Stack
+	for _, s := range run.Stacks {
+		if s.Outcome == result.Failed {
+			if one != nil {
+				return nil
+			}
+			one = s
+		}
+	}
+	return one
 }
 
 func rolledBack(run *result.Run) string {
@@ -214,25 +253,55 @@ func capital(text string) string {
 func reasons(run *result.Run, c *plan.Change, quote func(string) string) []string {
 	switch c.Action {
 	case plan.Delete:
+		gone := []string{"it is not in the template any more"}
 		if run.Command == "destroy" {
-			return []string{"the stack is destroyed"}
+			gone = []string{"the stack is destroyed"}
 		}
-		return []string{"it is not in the template any more"}
+		switch {
+		case c.DeletionPolicy == "Snapshot" && plan.TakesFinalSnapshot(c.Type):
+			gone = append(gone, "a final snapshot is taken")
+		case plan.Stateful(c.Type):
+			gone = append(gone, "**it may hold data**")
+		}
+		return gone
 	case plan.Retain:
 		return []string{"it is not in the template any more and its DeletionPolicy keeps it"}
 	}
 	var why []string
+	var propagated, fixed, perhaps []string
 	for _, p := range c.Properties {
 		switch {
-		case p.Propagated && p.Replaces:
-			why = append(why, quote(p.Path)+" refers to a resource that is replaced")
 		case p.Replaces && p.Path == "Type":
 			why = append(why, "its type changes")
+		case p.Propagated && (p.Replaces || p.MayReplace):
+			propagated = append(propagated, quote(p.Path))
 		case p.Replaces:
-			why = append(why, quote(p.Path)+" cannot be changed in place")
+			fixed = append(fixed, quote(p.Path))
 		case p.MayReplace:
-			why = append(why, quote(p.Path)+" may not be changeable in place")
+			perhaps = append(perhaps, quote(p.Path))
 		}
+	}
+	for _, group := range []struct {
+		names     []string
+		one, many string
+	}{
+		{fixed, "cannot be changed in place", "cannot be changed in place"},
+		{propagated, "refers to a resource that is replaced", "refer to resources that are replaced"},
+		{perhaps, "may not be changeable in place", "may not be changeable in place"},
+	} {
+		switch len(group.names) {
+		case 0:
+		case 1:
+			why = append(why, group.names[0]+" "+group.one)
+		default:
+			why = append(why, strings.Join(group.names, ", ")+" "+group.many)
+		}
+	}
+	switch {
+	case plan.Keeps(c.UpdateReplacePolicy):
+		why = append(why, "the old one is kept in AWS")
+	case plan.Stateful(c.Type):
+		why = append(why, "**it may hold data**")
 	}
 	return why
 }

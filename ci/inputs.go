@@ -47,6 +47,8 @@ type Inputs struct {
 
 	App              string
 	WorkingDirectory string
+	Context          []string          // key=value
+	Output           string            // the folder of the assembly that the app writes
 	Parameters       map[string]string // by Name or Stack:Name
 
 	Region      string

@@ -83,7 +83,11 @@ var table = []Input{
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: onApp,
-		Description: "The directory that holds the cloud assembly of the app, as `cdk synth` writes it (`cdk.out`). Without it, `CDKD_APP`, then `app` of `cdk.json`."},
+		Description: "The directory that holds the app's cloud assembly (`cdk.out`), or the command that runs the app. Without it, `CDKD_APP`, then `app` of `cdk.json`. The Action's image has no Node.js: synthesize in an earlier step there."},
+	{Name: "context", Field: func(in *Inputs) any { return &in.Context }, Commands: onApp,
+		Description: "Context for an app that is run, as `key=value`; it wins over that of the app's files."},
+	{Name: "output", Field: func(in *Inputs) any { return &in.Output }, Commands: onApp,
+		Description: "Where an app that is run writes its cloud assembly. Without it, `output` of `cdk.json`, then `cdk.out`."},
 	{Name: "working-directory", Field: func(in *Inputs) any { return &in.WorkingDirectory }, Default: ".", Commands: onApp,
 		Description: "The directory of the app, in which `cdk.json` is looked for and to which `app` is relative."},
 	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff}, Secret: true,

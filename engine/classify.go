@@ -14,6 +14,7 @@ import (
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/synth"
 	"github.com/org/cdkd-action/engine/template"
 )
 
@@ -49,8 +50,11 @@ func Classify(err error) (result.Outcome, result.Reason) {
 		return result.Failed, result.ReasonTemplate
 	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err):
 		return result.Failed, result.ReasonInput
-	case is[*SynthError](err):
+	case is[*SynthError](err), is[*synth.AppError](err), is[*synth.TimeoutError](err), is[*synth.NoAssemblyError](err),
+		is[*synth.LookupError](err), is[*synth.NoNodeError](err):
 		return result.Failed, result.ReasonSynth
+	case is[*synth.NoAppError](err), is[*synth.ContextEntryError](err), is[*assembly.SelectionError](err):
+		return result.Failed, result.ReasonInput
 	}
 	return result.Failed, result.ReasonInternal
 }

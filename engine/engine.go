@@ -52,6 +52,10 @@ type Config struct {
 	// Version is this program's, for the event history.
 	Version string
 
+	// Environ is the environment of programs that make an asset, before what
+	// they have no use for is taken out.
+	Environ []string
+
 	// Window tells when to stop.
 	Window Window
 	// Observe, when set, is told what happens. It is called from several
@@ -174,6 +178,16 @@ func (e *Engine) openStore(ctx context.Context) (*state.Store, error) {
 	}
 	return store, nil
 }
+
+// Region is where stacks go that name no region, and where lookups are made
+// that name none.
+func (e *Engine) Region() string { return e.defaultRegion() }
+
+// Account is the id of the caller's account; a failure is a *CredentialsError.
+func (e *Engine) Account(ctx context.Context) (string, error) { return e.account(ctx) }
+
+// ConfigOf is the configuration of calls in a region.
+func (e *Engine) ConfigOf(region string) aws.Config { return e.session(region).provider.Config }
 
 // session returns the clients of a region.
 func (e *Engine) session(region string) *session {

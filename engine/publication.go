@@ -10,6 +10,7 @@ import (
 	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/synth"
 )
 
 // publishing is how many assets are published at once.
@@ -31,6 +32,7 @@ type publication struct {
 func (e *Engine) publisher(account string) *asset.Publisher {
 	return &asset.Publisher{
 		AccountID: account,
+		Env:       synth.Environment(e.config.Environ, synth.EnvironmentOptions{}),
 		Client: func(region string) *s3.Client {
 			return provider.Client(e.session(region).provider, s3.NewFromConfig)
 		},

@@ -16,8 +16,8 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-func (s *step) selection() (engine.Selection, error) {
-	dir, err := s.assembly()
+func (s *step) selection(ctx context.Context) (engine.Selection, error) {
+	dir, err := s.assembly(ctx)
 	return engine.Selection{
 		Assembly:  dir,
 		Selection: assembly.Selection{Patterns: s.in.Stacks, All: s.in.All, Exclusively: s.in.Exclusively},
@@ -25,7 +25,7 @@ func (s *step) selection() (engine.Selection, error) {
 }
 
 func (s *step) deploy(ctx context.Context) error {
-	sel, err := s.selection()
+	sel, err := s.selection(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -43,7 +43,7 @@ func (s *step) deploy(ctx context.Context) error {
 }
 
 func (s *step) diff(ctx context.Context) error {
-	sel, err := s.selection()
+	sel, err := s.selection(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -56,7 +56,7 @@ func (s *step) diff(ctx context.Context) error {
 }
 
 func (s *step) destroy(ctx context.Context) error {
-	sel, err := s.selection()
+	sel, err := s.selection(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,10 +15,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/logging"
 
+	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/state"
-	"github.com/org/cdkd-action/engine/value"
+	"github.com/org/cdkd-action/engine/synth"
 )
 
 // newEngine builds the engine that the inputs ask for. It sends no request.
@@ -27,6 +29,7 @@ func (s *step) newEngine(ctx context.Context) (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.readProject()
 	runs := ""
 	if server, repo := s.surface.Getenv("GITHUB_SERVER_URL"), s.surface.Getenv("GITHUB_REPOSITORY"); server != "" && repo != "" {
 		runs = server + "/" + repo + "/actions/runs"
@@ -36,12 +39,13 @@ func (s *step) newEngine(ctx context.Context) (*engine.Engine, error) {
 		Bucket: state.Wanted{
 			Input:       s.in.StateBucket,
 			Environment: s.surface.Getenv("CDKD_STATE_BUCKET"),
-			CDKJSON:     s.cdkJSON().Object("context").Object("cdkd").String("stateBucket"),
+			CDKJSON:     s.project.Settings.String("stateBucket"),
 		},
 		Prefix:  s.in.StatePrefix,
 		Owner:   state.NewOwner(s.surface.Getenv),
 		RunsURL: runs,
 		Version: "cdkd-action/" + version,
+		Environ: os.Environ(),
 		Window:  s.window,
 		Observe: s.observe,
 		Secrets: s.secrets,
@@ -81,51 +85,72 @@ func (s *step) awsConfig(ctx context.Context) (aws.Config, error) {
 	return cfg, nil
 }
 
-// cdkJSON reads the app's cdk.json; one that is missing or broken counts as
-// empty, as it does for the CDK.
-func (s *step) cdkJSON() *value.Object {
-	file := filepath.Join(s.in.WorkingDirectory, "cdk.json")
-	b, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+// readProject reads what the app's own files say.
+func (s *step) readProject() {
+	home, _ := os.UserHomeDir() // "" reads none
+	s.project = synth.ReadProject(s.in.WorkingDirectory, home)
+	for _, w := range s.project.Warnings {
+		s.log.Warn().Msg(w)
 	}
-	o := &value.Object{}
-	if err == nil {
-		o, err = value.ParseObject(b)
-	}
-	if err != nil {
-		s.log.Warn().Msgf("%s is not used: %v", file, err)
-		return nil
-	}
-	return o
 }
 
-// assembly finds the folder of the cloud assembly.
-func (s *step) assembly() (string, error) {
-	app := s.in.App
-	if app == "" {
-		app = s.surface.Getenv("CDKD_APP")
+// assembly finds the folder of the cloud assembly; an app that is a command is
+// run for it.
+func (s *step) assembly(ctx context.Context) (string, error) {
+	app, err := s.project.Resolve(s.in.App, s.surface.Getenv("CDKD_APP"))
+	if err != nil || app.Assembly != "" {
+		return app.Assembly, err
 	}
-	if app == "" {
-		app = s.cdkJSON().String("app")
-	}
-	if app == "" {
+	if looksLikeFolder(app.Command) {
 		return "", &engine.InputError{
-			What: "no app was named",
-			Next: "name the folder of the cloud assembly with the input app, the variable CDKD_APP, or app in cdk.json",
+			What: fmt.Sprintf("app %q is no folder in %s", app.Command, s.in.WorkingDirectory),
+			Next: "run `npx cdk synth` in an earlier step and name the folder that it wrote (cdk.out by default), or name the command that runs the app",
 		}
 	}
-	dir := app
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(s.in.WorkingDirectory, dir)
+	overrides, err := synth.ParseContext(s.in.Context)
+	if err != nil {
+		return "", err
 	}
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return dir, nil
+	output, err := s.project.OutputFolder(s.in.Output)
+	if err != nil {
+		return "", err
 	}
-	return "", &engine.SynthError{
-		What: fmt.Sprintf("app %q is no folder in %s; this version deploys synthesized apps and does not run them", app, s.in.WorkingDirectory),
-		Next: "run `npx cdk synth` in an earlier step, and name the folder that it wrote, cdk.out by default",
+	dir, err := filepath.Abs(s.in.WorkingDirectory)
+	if err != nil {
+		return "", err
 	}
+	ctx, cancel := s.window.Interruptible(ctx)
+	defer cancel()
+	child := s.surface.Child()
+	defer child.Close()
+	s.log.Info().Msgf("running the app: %s", report.Line(app.Command))
+	made, err := synth.Synthesize(ctx, synth.Options{
+		Command: app.Command, Dir: dir, Output: output, Context: s.project.Context, Overrides: overrides,
+		Region: s.engine.Region(), Account: s.engine.Account, Config: s.engine.ConfigOf,
+		Environ: os.Environ(), Stdout: child, Stderr: child,
+		Inform: func(text string) { s.log.Info().Msg(report.Line(text)) },
+		Warn:   func(text string) { s.surface.Warning(ci.Annotation{Title: "Synthesis", Message: text}) },
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(made.Saved) > 0 {
+		s.surface.Notice(ci.Annotation{
+			Title:   "Context",
+			Message: fmt.Sprintf("%s has new values of the account: commit it, so that the next run does not look them up again (%s)", made.ContextFile, strings.Join(made.Saved, ", ")),
+		})
+	}
+	return made.Dir, nil
+}
+
+// looksLikeFolder tells a folder that is not there from a command: a single
+// word that no program is called by.
+func looksLikeFolder(app string) bool {
+	if strings.ContainsAny(app, " \t") {
+		return false
+	}
+	_, err := exec.LookPath(app)
+	return err != nil && !strings.HasSuffix(app, ".js")
 }
 
 // routerOptions are the person's choices about layers.

@@ -12,6 +12,7 @@ import (
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/secret"
+	"github.com/org/cdkd-action/engine/synth"
 	"github.com/org/cdkd-action/signals"
 )
 
@@ -23,6 +24,7 @@ type step struct {
 	in      *ci.Inputs
 	log     zerolog.Logger
 	secrets *secret.Set
+	project *synth.Project
 	engine  *engine.Engine
 }
 

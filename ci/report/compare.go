@@ -181,7 +181,7 @@ func outputDifference(o plan.OutputChange) string {
 }
 
 func (l leaf) write(b *strings.Builder) {
-	lines := strings.Split(shorten(unmark(flat(l.v))), "\n")
+	lines := strings.Split(shorten(unmark(flat(l.v)), most), "\n")
 	fmt.Fprintf(b, "%c %s: %s", l.sign, unmark(l.path), lines[0])
 	for _, line := range lines[1:] {
 		fmt.Fprintf(b, "\n%c %s", l.sign, line)
@@ -228,9 +228,9 @@ func placeholder(v any) string {
 	return "${" + text + "}"
 }
 
-func shorten(text string) string {
-	if r := []rune(text); len(r) > most {
-		return fmt.Sprintf("%s… (%d more characters)", string(r[:most]), len(r)-most)
+func shorten(text string, to int) string {
+	if r := []rune(text); len(r) > to {
+		return fmt.Sprintf("%s… (%d more characters)", string(r[:to]), len(r)-to)
 	}
 	return text
 }

@@ -1,10 +1,6 @@
 package report
 
-import (
-	"strings"
-
-	"github.com/org/cdkd-action/engine/plan"
-)
+import "github.com/org/cdkd-action/engine/plan"
 
 // Line makes text from outside fit for one line of a log: nothing in it moves
 // the cursor or ends the line.
@@ -14,12 +10,15 @@ func Line(text string) string { return oneLine(text) }
 func Summary(p *plan.Plan) string {
 	n := countsOf(p)
 	unchanged := count(n[plan.NoChange], "resource") + " unchanged"
-	switch text := toDo(n); {
+	text := toDo(n)
+	switch {
 	case text == "" && len(p.Outputs) == 0:
 		return "nothing to do, " + unchanged
 	case text == "":
-		return strings.TrimSuffix("only outputs change · "+unchanged, " · 0 resources unchanged")
-	default:
-		return strings.TrimSuffix(text+" · "+unchanged, " · 0 resources unchanged")
+		text = "only outputs change"
 	}
+	if n[plan.NoChange] > 0 {
+		text += " · " + unchanged
+	}
+	return text
 }

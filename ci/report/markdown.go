@@ -41,19 +41,22 @@ func fence(language, text string) string {
 func wrap(text string, width int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		column := 0
+		column, words := 0, 0
 		for i, word := range strings.Split(line, " ") {
-			switch n := len(strings.TrimSpace(word)); {
-			case i == 0:
-			case column+1+n > width:
+			n := len(strings.TrimSpace(word))
+			switch {
+			case words > 0 && n > 0 && column+1+n > width:
 				b.WriteByte('\n')
 				column = 0
-			default:
+			case i > 0:
 				b.WriteByte(' ')
 				column++
 			}
+			if n > 0 {
+				words++
+			}
 			b.WriteString(word)
-			column += len(word)
+			column += n
 		}
 	}
 	return b.String()

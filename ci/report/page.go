@@ -90,6 +90,9 @@ func table(head []string, rows [][]string) string {
 	return b.String()
 }
 
+// wide is how much of a value stands in a table.
+const wide = 300
+
 // few is how many lines need no folding.
 const few = 15
 
@@ -137,7 +140,7 @@ func (p *page) counts() {
 // message is what failed as a whole, and what to do about it.
 func (p *page) message(message, remedy string) {
 	if message != "" {
-		p.line(fence("text", wrap(shorten(Clean(message)), 100)))
+		p.line(fence("text", wrap(shorten(Clean(message), most), 100)))
 	}
 	if remedy != "" {
 		p.line("**What to do:** " + prose(remedy))
@@ -177,12 +180,19 @@ func (p *page) trouble(s *result.Stack) {
 		p.message(f.Message, f.Remedy)
 	}
 	if len(s.Unaddressed) > 0 {
-		p.line("**Left to take care of**")
-		var rows [][]string
+		var b strings.Builder
 		for _, u := range s.Unaddressed {
-			rows = append(rows, []string{code(u.LogicalID), code(u.Type), code(u.PhysicalID), prose(u.Reason), prose(u.Remedy)})
+			fmt.Fprintf(&b, "- %s (%s)%s", code(u.LogicalID), code(u.Type), physical(u.PhysicalID))
+			if u.Reason != "" {
+				b.WriteString(": " + prose(u.Reason))
+			}
+			if u.Remedy != "" {
+				b.WriteString(". **What to do:** " + prose(u.Remedy))
+			}
+			b.WriteByte('\n')
 		}
-		p.line(table([]string{"Resource", "Type", "Physical id", "Why", "What to do"}, rows))
+		p.line("**Left to take care of**")
+		p.line(b.String())
 	}
 	if len(s.Warnings) > 0 {
 		var b strings.Builder
@@ -207,7 +217,7 @@ func ended(s *result.Stack) string {
 	case result.Locked:
 		return " is locked"
 	case result.Partial:
-		return " is done in part"
+		return ": done in part"
 	}
 	return " (" + string(s.Outcome) + ")"
 }
@@ -253,7 +263,7 @@ func (p *page) outputs() {
 			if len(p.run.Stacks) > 1 {
 				stack = code(s.Name)
 			}
-			rows = append(rows, []string{stack, code(name), code(outputValue(v))})
+			rows = append(rows, []string{stack, code(name), code(shorten(outputValue(v), wide))})
 		}
 	}
 	if len(rows) == 0 {
@@ -285,5 +295,5 @@ func outputValue(v any) string {
 	if !ok {
 		text = value.JSON(v)
 	}
-	return shorten(unmark(text))
+	return unmark(text)
 }

@@ -123,5 +123,5 @@ func printed(v any, has bool, indent int) string {
 	if err != nil || plan.Intrinsic(v) {
 		text = []byte(value.JSON(v))
 	}
-	return strings.ReplaceAll(shorten(unmark(string(text))), "\n", "\n"+strings.Repeat(" ", indent))
+	return strings.ReplaceAll(shorten(unmark(string(text)), most), "\n", "\n"+strings.Repeat(" ", indent))
 }

@@ -60,7 +60,7 @@ func stackText(s *result.Stack) string {
 			if madeByCDK(n) {
 				continue
 			}
-			fmt.Fprintf(&b, "  %s = %s\n", oneLine(n), oneLine(outputValue(s.Outputs.Value(n))))
+			fmt.Fprintf(&b, "  %s = %s\n", oneLine(n), oneLine(shorten(outputValue(s.Outputs.Value(n)), most)))
 		}
 	}
 	return b.String()

@@ -136,6 +136,14 @@ func (d *deployment) flush() error {
 	return d.saver.Flush(ctx)
 }
 
+// discard is flush for a record that is about to be deleted: only what is
+// being written is waited for.
+func (d *deployment) discard() error {
+	ctx, cancel := d.e.config.Window.Cleanup(30 * time.Second)
+	defer cancel()
+	return d.saver.Discard(ctx)
+}
+
 func (d *deployment) emit(ev state.Event) {
 	if d.history != nil {
 		ev.StackName = d.t.Name

@@ -241,7 +241,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 		}
 		return err
 	}
-	if err := d.flush(); err != nil && !errors.As(err, new(*state.RequestError)) {
+	if err := d.discard(); err != nil && !errors.As(err, new(*state.RequestError)) {
 		return err
 	}
 	cleanup, cancel := d.e.config.Window.Cleanup(journalLimit)
@@ -254,5 +254,10 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	})
 	err = d.place.Delete(cleanup, d.saver.ETag())
 	wg.Wait()
+	if err != nil && !errors.As(err, new(*state.ConflictError)) {
+		// It may still be there, and must not name what is gone.
+		d.change(func(*state.Record) {})
+		d.flush()
+	}
 	return err
 }

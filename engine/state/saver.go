@@ -84,6 +84,15 @@ func (s *Saver) Flush(ctx context.Context) error {
 	}
 }
 
+// Discard drops what waits to be written and waits for the write under way, for
+// a record that is about to be deleted.
+func (s *Saver) Discard(ctx context.Context) error {
+	s.mu.Lock()
+	s.next = nil
+	s.mu.Unlock()
+	return s.Flush(ctx)
+}
+
 // Conflict closes when a save was refused because another process wrote the
 // record.
 func (s *Saver) Conflict() <-chan struct{} { return s.conflict }

@@ -60,6 +60,29 @@ func TestSavesAreOneChain(t *testing.T) { // (S-71, S-75, S-76)
 	}
 }
 
+func TestDiscardWaitsOnlyForTheWriteUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, k := bubbleShop(t)
+		release := make(chan struct{})
+		c.on("PutObject", recordName, 0, 1, first(func() { <-release }))
+		s := NewSaver(t.Context(), k, Absent, SaverOptions{})
+		s.Save(rows(1))
+		synctest.Wait() // it is on its way
+		s.Save(rows(2))
+		discarded := make(chan error)
+		go func() { discarded <- s.Discard(t.Context()) }()
+		synctest.Wait()
+		close(release)
+		if err := <-discarded; err != nil {
+			t.Fatal(err)
+		}
+		c.wantRequests(t, "PutObject "+recordKey)
+		if err := k.Delete(t.Context(), s.ETag()); err != nil || c.has(recordKey) {
+			t.Errorf("deleted with %v, record there: %v", err, c.has(recordKey))
+		}
+	})
+}
+
 func TestSaveStampsPlaceAndTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // (S-31)
 		c, k := bubbleShop(t)

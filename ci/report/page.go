@@ -70,9 +70,13 @@ func (p *page) alert(kind, markdown string) {
 // table renders rows, without the columns that are empty in all of them.
 func table(head []string, rows [][]string) string {
 	var b strings.Builder
+	used := make([]bool, len(head))
+	for i := range head {
+		used[i] = slices.ContainsFunc(rows, func(r []string) bool { return r[i] != "" })
+	}
 	write := func(cells []string) {
 		for i, c := range cells {
-			if slices.ContainsFunc(rows, func(r []string) bool { return r[i] != "" }) {
+			if used[i] {
 				b.WriteString("| " + c + " ")
 			}
 		}

@@ -1,0 +1,143 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/result"
+)
+
+// Planned tells whether a run only says what would be done.
+func planned(run *result.Run) bool { return run.Command == "diff" || run.DryRun }
+
+// Title says in one line of plain text what will happen, or what did.
+func Title(run *result.Run) string { return title(run, oneLine) }
+
+func title(run *result.Run, name func(string) string) string {
+	subject := "the app"
+	switch {
+	case len(run.Stacks) == 1:
+		subject = name(run.Stacks[0].Name)
+	case len(run.Stacks) > 1:
+		subject = fmt.Sprintf("%d stacks", len(run.Stacks))
+	}
+	command, did := "Deploy", "Deployed"
+	switch run.Command {
+	case "destroy":
+		command, did = "Destroy", "Destroyed"
+	case "rollback":
+		command, did = "Rollback", "Rolled back"
+	case "diff":
+		command = "Diff"
+	}
+	switch run.Outcome {
+	case result.Cancelled:
+		return command + " of " + subject + " was cancelled"
+	case result.Locked:
+		return capital(subject) + " is locked by another run"
+	case result.PlanChanged:
+		return "What would be done to " + subject + " is not what was reviewed"
+	case result.ApprovalRequired:
+		return command + " of " + subject + " needs approval"
+	case result.Drifted:
+		return capital(subject) + " drifted"
+	case result.Failed:
+		if planned(run) && run.Command == "diff" && !failed(run) {
+			break // what differs is the failure
+		}
+		if one := onlyFailed(run); one != nil {
+			subject = name(one.Name)
+			run = &result.Run{Stacks: []*result.Stack{one}}
+		}
+		return command + " of " + subject + " failed" + rolledBack(run)
+	case result.Partial:
+		n := 0
+		for _, s := range run.Stacks {
+			n += len(s.Unaddressed)
+		}
+		return fmt.Sprintf("%s %s, with %s left to take care of", did, subject, count(n, "resource"))
+	}
+	if planned(run) {
+		return wouldDo(run, subject)
+	}
+	c := lasting(run)
+	c.Unchanged = 0
+	if text := done(c); text != "" {
+		return did + " " + subject + ": " + strings.ReplaceAll(text, " · ", ", ")
+	}
+	if run.Outcome == result.NoChange {
+		return capital(subject) + ": no changes"
+	}
+	return did + " " + subject
+}
+
+func wouldDo(run *result.Run, subject string) string {
+	n := runCounts(run)
+	var parts []string
+	for _, a := range actions {
+		switch {
+		case n[a] == 0:
+		case len(parts) == 0:
+			parts = append(parts, strings.Replace(verb(a, n[a]), fmt.Sprint(n[a]), count(n[a], "resource"), 1))
+		default:
+			parts = append(parts, verb(a, n[a]))
+		}
+	}
+	if len(parts) == 0 {
+		if run.Changed() {
+			return "This would change only outputs of " + subject
+		}
+		return "No changes in " + subject
+	}
+	last := len(parts) - 1
+	text := parts[last]
+	if last > 0 {
+		text = strings.Join(parts[:last], ", ") + " and " + text
+	}
+	return "This would " + text + " in " + subject
+}
+
+func failed(run *result.Run) bool {
+	return run.Message != "" || slices.ContainsFunc(run.Stacks, func(s *result.Stack) bool {
+		return s.Message != "" || len(s.Failures) > 0
+	})
+}
+
+// onlyFailed is the one stack that a run failed for, nil when there are more.
+func onlyFailed(run *result.Run) *result.Stack {
+	var one *result.Stack
+	for _, s := range run.Stacks {
+		if s.Outcome == result.Failed {
+			if one != nil {
+				return nil
+			}
+			one = s
+		}
+	}
+	return one
+}
+
+func rolledBack(run *result.Run) string {
+	n := 0
+	for _, s := range run.Stacks {
+		if s.RolledBack {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case n == len(run.Stacks):
+		return " and was rolled back"
+	}
+	return fmt.Sprintf("; %s rolled back", count(n, "stack"))
+}
+
+// capital makes our own words begin a sentence; names stay as they are.
+func capital(text string) string {
+	if strings.HasPrefix(text, "the ") {
+		return "T" + text[1:]
+	}
+	return text
+}

@@ -115,8 +115,8 @@ func (d document) put(s *Server, c *call, b *bucket) error {
 		status = http.StatusOK
 	}
 	if d.query == "acl" && len(c.body) == 0 {
-		if c.r.Header.Get("x-amz-acl") != "private" {
-			// What BucketOwnerEnforced, the default, forbids.
+		enforced := bytes.Contains(b.documents["ownershipControls"], []byte("BucketOwnerEnforced"))
+		if c.r.Header.Get("x-amz-acl") != "private" && enforced {
 			return fail(http.StatusBadRequest, "AccessControlListNotSupported", "The bucket does not allow ACLs")
 		}
 		c.w.WriteHeader(status)

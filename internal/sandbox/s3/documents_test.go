@@ -144,3 +144,21 @@ func TestDocuments(t *testing.T) {
 	}})
 	want(t, "what is not implemented says so", err, "501 NotImplemented")
 }
+
+// A bucket takes ACLs once its owner does not own everything in it.
+func TestACLNeedsOwnershipControls(t *testing.T) {
+	w := start(t)
+	w.AddBucket("b-1", "us-east-1", "")
+	c := w.client("us-east-1")
+	put := func() error {
+		_, err := c.PutBucketAcl(t.Context(), &awss3.PutBucketAclInput{Bucket: aws.String("b-1"), ACL: types.BucketCannedACL("log-delivery-write")})
+		return err
+	}
+	want(t, "put an ACL", put(), "400 AccessControlListNotSupported")
+	_, err := c.PutBucketOwnershipControls(t.Context(), &awss3.PutBucketOwnershipControlsInput{
+		Bucket:            aws.String("b-1"),
+		OwnershipControls: &types.OwnershipControls{Rules: []types.OwnershipControlsRule{{ObjectOwnership: types.ObjectOwnershipObjectWriter}}},
+	})
+	want(t, "put ownership controls", err, "ok")
+	want(t, "put an ACL", put(), "ok")
+}

@@ -1,14 +1,19 @@
-// Package asset publishes what templates refer to: files and zipped folders,
-// in the buckets that the app names.
+// Package asset publishes what templates refer to: files and zipped folders in
+// the buckets, and container images in the repositories that the app names.
 //
 // An asset's key has the hash of its content, so what is there already is
-// never written again, and the same bytes are made from the same input. Each
-// destination is published once a run, however many stacks name it.
+// never written again, nor an image built, and the same bytes are made from
+// the same input. Each destination is published once a run, and each image
+// built once, however many stacks name it.
+//
+// Images are built and pushed by docker, or by what CDK_DOCKER names. It keeps
+// its own logins; ours go to a configuration of their own, which is deleted.
 //
 // Templates are no assets here: they are read from disk.
 package asset
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +25,15 @@ import (
 
 // An Environment is where a stack is deployed.
 type Environment struct{ Stack, AccountID, Region string }
+
+// An Asset is what has to be at one destination: a [File] or an [Image].
+type Asset interface {
+	String() string // names it for messages
+	URL() string    // where it has to be
+
+	publish(context.Context, *Publisher) error
+	namedIn(properties any) bool
+}
 
 // A File is a file or a zipped folder with one of its destinations.
 type File struct {
@@ -35,12 +49,14 @@ type File struct {
 }
 
 // String names the file for messages.
-func (f *File) String() string {
-	name := f.ID
-	if f.DisplayName != "" {
-		name = f.DisplayName + " (" + f.ID + ")"
+func (f *File) String() string { return described("asset", f.ID, f.DisplayName, f.Stack) }
+
+func described(kind, id, displayName, stack string) string {
+	name := id
+	if displayName != "" {
+		name = displayName + " (" + id + ")"
 	}
-	return "asset " + name + " of stack " + f.Stack
+	return kind + " " + name + " of stack " + stack
 }
 
 // URL is where the file has to be.
@@ -56,6 +72,32 @@ type ImageError struct {
 func (e *ImageError) Error() string {
 	return fmt.Sprintf("stack %s: image assets need a container build, which is not available yet: %s; push the image yourself and refer to it by its URI",
 		e.Stack, strings.Join(e.Images, ", "))
+}
+
+// All lists what a stack needs published, each destination on its own. m may be
+// nil.
+func All(m *assembly.AssetManifest, env Environment) ([]Asset, error) {
+	if m == nil {
+		return nil, nil
+	}
+	only := *m
+	only.Images = nil
+	files, err := Files(&only, env)
+	if err != nil {
+		return nil, err
+	}
+	images, err := Images(m, env)
+	if err != nil {
+		return nil, err
+	}
+	var all []Asset
+	for _, f := range files {
+		all = append(all, f)
+	}
+	for _, i := range images {
+		all = append(all, i)
+	}
+	return all, nil
 }
 
 // Files lists what a stack needs published, each destination on its own. m may
@@ -106,12 +148,14 @@ func fill(text, account, region string) string {
 	).Replace(text)
 }
 
-// Needed returns those of the files that a resource's properties name, which
+// Needed returns those of the assets that a resource's properties name, which
 // must be there before the resource is made.
-func Needed(files []*File, properties any) []*File {
-	return slices.DeleteFunc(slices.Clone(files), func(f *File) bool {
-		return !mentions(properties, f.Key) && !mentions(properties, f.ID)
-	})
+func Needed[A Asset](assets []A, properties any) []A {
+	return slices.DeleteFunc(slices.Clone(assets), func(a A) bool { return !a.namedIn(properties) })
+}
+
+func (f *File) namedIn(properties any) bool {
+	return mentions(properties, f.Key) || mentions(properties, f.ID)
 }
 
 func mentions(v any, text string) bool {

@@ -216,8 +216,8 @@ func TestPublishExplains(t *testing.T) {
 		{"a folder as a file", nil, file(".", "file"), "is a folder", false},
 		{"out of the assembly (T-107)", nil, file("../x", "file"), `"../x" leads out of the assembly`, false},
 		{"absolute (T-107)", nil, file("/etc/passwd", "file"), "is not a relative path", false},
-		{"command that fails (T-114)", nil, assembly.FileAsset{ID: "abc", Packaging: "file", Executable: []string{"sh", "-c", "echo why >&2; exit 3"}, Destinations: file("", "").Destinations}, "run sh: exit status 3: why", false},
-		{"command without output (T-114)", nil, assembly.FileAsset{ID: "abc", Packaging: "file", Executable: []string{"true"}, Destinations: file("", "").Destinations}, "want the path of one file", false},
+		{"command that fails (T-114)", nil, assembly.FileAsset{ID: "abc", Packaging: "file", Executable: []string{"sh", "-c", "echo why >&2; exit 3"}, Destinations: file("", "").Destinations}, "run sh: exit status 3:\nwhy", false},
+		{"command without output (T-114)", nil, assembly.FileAsset{ID: "abc", Packaging: "file", Executable: []string{"true"}, Destinations: file("", "").Destinations}, "want one line that says what it made", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := publisher(t, &buckets{status: c.status})

@@ -4,49 +4,70 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecr"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/org/cdkd-action/engine/secret"
 )
 
-// A Publisher puts files where they have to be. Publish may be called at once
-// for any number of files; how many is up to the caller.
+// A Publisher puts assets where they have to be. Publish may be called at once
+// for any number of assets; how many is up to the caller. A Publisher that has
+// published images must be closed.
 type Publisher struct {
 	// AccountID is the caller's account. A bucket that bears it in its name must
 	// belong to it: such names can be guessed, and taken by somebody else.
 	AccountID string
 	// Client gives the client of a region.
 	Client func(region string) *s3.Client
-	// Env is the environment of commands that make an asset; nil: our own.
+	// Repositories gives the client of a region for images.
+	Repositories func(region string) *ecr.Client
+	// Env is the environment of commands that make an asset, and of the
+	// container builder; nil: our own.
 	Env []string
+	// Log takes what the container builder prints, whole lines; nil drops it.
+	Log io.Writer
+	// Builds is how many images are built at once; 0 is 4.
+	Builds int
+	// Secrets is told the passwords of registries; it may be nil.
+	Secrets *secret.Set
 
-	mu   sync.Mutex
-	runs map[string]*run
+	mu     sync.Mutex
+	runs   map[string]*run // by URL, image and registry
+	slots  chan struct{}   // of builds
+	config string          // folder of our logins, "" for none yet
+	logins map[string]bool // by registry
+
+	logging sync.Mutex
 }
 
+// A run is something that is done once. Whoever wants the same meanwhile waits
+// for it.
 type run struct {
 	done chan struct{}
 	err  error
 }
 
-// Publish makes sure that the file is at its destination. A second call for the
-// same destination waits for the first and shares what came of it; only after
-// a failure it is tried again.
-func (p *Publisher) Publish(ctx context.Context, f *File) error {
+// once does what a key stands for, once; only after a failure it is done
+// again. Nobody waits longer than his own context lasts.
+func (p *Publisher) once(ctx context.Context, key string, do func() error) error {
 	p.mu.Lock()
-	r, ok := p.runs[f.URL()]
+	r, ok := p.runs[key]
 	if !ok {
 		if p.runs == nil {
 			p.runs = map[string]*run{}
 		}
 		r = &run{done: make(chan struct{})}
-		p.runs[f.URL()] = r
+		p.runs[key] = r
 	}
 	p.mu.Unlock()
 	if ok {
@@ -57,17 +78,35 @@ func (p *Publisher) Publish(ctx context.Context, f *File) error {
 			return context.Cause(ctx)
 		}
 	}
-	if err := p.publish(ctx, f); err != nil {
-		r.err = fmt.Errorf("publish %s to %s: %w", f, f.URL(), err)
+	if r.err = do(); r.err != nil {
 		p.mu.Lock()
-		delete(p.runs, f.URL())
+		delete(p.runs, key)
 		p.mu.Unlock()
 	}
 	close(r.done)
 	return r.err
 }
 
-func (p *Publisher) publish(ctx context.Context, f *File) error {
+func (p *Publisher) env() []string {
+	if p.Env == nil {
+		return os.Environ()
+	}
+	return p.Env
+}
+
+// Publish makes sure that the asset is at its destination. A second call for
+// the same destination waits for the first and shares what came of it; only
+// after a failure it is tried again.
+func (p *Publisher) Publish(ctx context.Context, a Asset) error {
+	return p.once(ctx, a.URL(), func() error {
+		if err := a.publish(ctx, p); err != nil {
+			return fmt.Errorf("publish %s to %s: %w", a, a.URL(), err)
+		}
+		return nil
+	})
+}
+
+func (f *File) publish(ctx context.Context, p *Publisher) error {
 	client, owner := p.Client(f.Region), p.owner(f.Bucket)
 	_, err := client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &f.Bucket, Key: &f.Key, ExpectedBucketOwner: owner})
 	if err == nil {

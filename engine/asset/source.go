@@ -8,9 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/org/cdkd-action/engine/child"
 )
 
 // content is what is uploaded. Whoever opened it closes it.
@@ -53,23 +54,9 @@ func (p *Publisher) source(ctx context.Context, f *File) (string, error) {
 	if len(f.executable) == 0 {
 		return f.manifest.Source(f.path)
 	}
-	cmd := exec.CommandContext(ctx, f.executable[0], f.executable[1:]...)
-	cmd.Dir, cmd.Env = f.manifest.Dir, p.Env
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
-		}
-		err = fmt.Errorf("run %s: %w", f.executable[0], err)
-		if said := tail(errs.String()); said != "" {
-			err = fmt.Errorf("%w: %s", err, said)
-		}
+	path, err := p.output(ctx, f.manifest.Dir, f.executable)
+	if err != nil {
 		return "", err
-	}
-	path := strings.TrimSpace(out.String())
-	if path == "" || strings.ContainsAny(path, "\r\n") {
-		return "", fmt.Errorf("run %s: want the path of one file as its output, got %d bytes", f.executable[0], out.Len())
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(f.manifest.Dir, path)
@@ -77,12 +64,30 @@ func (p *Publisher) source(ctx context.Context, f *File) (string, error) {
 	return path, nil
 }
 
-// tail is the end of what a command said.
-func tail(text string) string {
-	const most = 2000
-	text = strings.TrimSpace(text)
-	if len(text) > most {
-		text = "…" + strings.ToValidUTF8(text[len(text)-most:], "")
+// output runs a command that says in one line what it made.
+func (p *Publisher) output(ctx context.Context, dir string, command []string) (string, error) {
+	out := &start{}
+	c := child.Command{Args: command, Dir: dir, Env: p.env(), Stdout: out}
+	if err := c.Run(ctx); err != nil {
+		return "", fmt.Errorf("run %w", err)
 	}
-	return text
+	text := strings.TrimSpace(string(out.kept))
+	if text == "" || strings.ContainsAny(text, "\r\n") || out.size > startBytes {
+		return "", fmt.Errorf("run %s: want one line that says what it made as its output, got %d bytes", command[0], out.size)
+	}
+	return text, nil
+}
+
+const startBytes = 4096
+
+// A start keeps the start of what is written to it.
+type start struct {
+	kept []byte
+	size int
+}
+
+func (s *start) Write(b []byte) (int, error) {
+	s.kept = append(s.kept, b[:min(len(b), startBytes-len(s.kept))]...)
+	s.size += len(b)
+	return len(b), nil
 }

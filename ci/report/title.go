@@ -8,7 +8,7 @@ import (
 	"github.com/org/cdkd-action/engine/result"
 )
 
-// Planned tells whether a run only says what would be done.
+// planned tells whether a run only says what would be done.
 func planned(run *result.Run) bool { return run.Command == "diff" || run.DryRun }
 
 // Title says in one line of plain text what will happen, or what did.

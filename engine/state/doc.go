@@ -16,5 +16,12 @@
 // run's events are its history; the exports index finds an export without
 // reading every record.
 //
+// Four more say what may be made and taken. The ledger vouches for creates
+// before they are sent; the retained list names what the stack kept on purpose;
+// pending operations are what a run had to let go; the registry says under
+// which prefix of the bucket a stack is kept. A create never takes over a
+// resource that this evidence does not account for: what cannot be read proves
+// nothing.
+//
 // Nothing outside this package builds a key.
 package state

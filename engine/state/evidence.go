@@ -96,11 +96,11 @@ func (e *Evidence) License(ctx context.Context, h Holder) Verdict {
 	}
 	unread(e.ledger.Err())
 
-	journal, err := e.journal.get(func() (*Journal, error) { return e.stack.ReadJournal(ctx) })
+	journal, err := e.journal.get(ctx, func() (*Journal, error) { return e.stack.ReadJournal(ctx) })
 	if !unread(err) && journal.names(h.Type, h.PhysicalID) {
 		return Verdict{Proof: ProvedByJournal}
 	}
-	retained, err := e.retained.get(func() (*Retained, error) {
+	retained, err := e.retained.get(ctx, func() (*Retained, error) {
 		r, _, err := e.stack.readRetained(ctx)
 		return r, err
 	})
@@ -113,7 +113,7 @@ func (e *Evidence) License(ctx context.Context, h Holder) Verdict {
 		}
 		return v
 	}
-	past, _ := e.history.get(func() (*history, error) { return e.stack.readHistory(ctx), nil })
+	past, _ := e.history.get(ctx, func() (*history, error) { return e.stack.readHistory(ctx), nil })
 	if past.licenses(h) {
 		return Verdict{Proof: ProvedByHistory}
 	}
@@ -132,15 +132,22 @@ func (e *Evidence) isMade(h Holder) bool {
 	return false
 }
 
-// once is a value that is read when first wanted.
+// once is a value that is read when first wanted, and again only if that was
+// cut short.
 type once[T any] struct {
-	do  sync.Once
-	v   T
-	err error
+	mu   sync.Mutex
+	done bool
+	v    T
+	err  error
 }
 
-func (o *once[T]) get(read func() (T, error)) (T, error) {
-	o.do.Do(func() { o.v, o.err = read() })
+func (o *once[T]) get(ctx context.Context, read func() (T, error)) (T, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.done {
+		o.v, o.err = read()
+		o.done = ctx.Err() == nil
+	}
 	return o.v, o.err
 }
 

@@ -85,6 +85,15 @@ func lose(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 // drop breaks the connection before a request has an effect.
 func drop(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 
+// withoutConditions is a store that does not know conditional writes.
+func withoutConditions(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if r.Header.Get("If-Match")+r.Header.Get("If-None-Match") != "" {
+		answer(http.StatusNotImplemented, "NotImplemented")(w, r, next)
+		return
+	}
+	next.ServeHTTP(w, r)
+}
+
 // first does something before a request has its effect.
 func first(f func()) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {

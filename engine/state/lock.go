@@ -206,6 +206,7 @@ func (k *Stack) ForceUnlock(ctx context.Context) (*LockRecord, error) {
 			return r, fmt.Errorf("unlock stack %s in %s: %w", k.Name, k.Region, err)
 		}
 	}
+	k.store.purgeOrWarn(ctx, k.key(lockName))
 	if readErr != nil {
 		return nil, nil // an unreadable lock can be removed all the same
 	}

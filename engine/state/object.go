@@ -25,6 +25,10 @@ const (
 	// Legacy stands for a record read at the key of its oldest version, which
 	// the first save moves.
 	Legacy ETag = "legacy"
+
+	// unseen stands for an object that nobody looked for: a write with it makes a
+	// new one, and never goes over one that is there.
+	unseen ETag = "unseen"
 )
 
 const (
@@ -49,7 +53,7 @@ var always condition
 // when is the condition that the object still is the version e.
 func when(e ETag) condition {
 	switch e {
-	case Absent:
+	case Absent, unseen:
 		return condition{absent: true}
 	case Legacy:
 		return always
@@ -148,7 +152,7 @@ func (s *Store) persist(ctx context.Context, key string, body []byte, etag ETag)
 			return written, nil
 		case err == nil:
 			return "", &RequestError{s.bucket, key, "write", errors.New("the answer names no version to go on from")}
-		case errors.Is(err, errUnsupported) && cond.absent:
+		case errors.Is(err, errUnsupported) && cond.absent && etag == Absent:
 			cond = always // the lock alone guards a first write here
 			continue
 		case !passing(err):

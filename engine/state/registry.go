@@ -18,7 +18,8 @@ const registryFolder = "_cdkd-registry/"
 // bucket own one stack. A nested stack goes with its root and has none.
 //
 // Where the marker may not be read or written, the other prefixes are looked
-// through instead; where that is denied too, a warning says so.
+// through instead; where that is denied too, a warning says so. It is for one
+// caller at a time.
 type Registry struct {
 	stack *Stack
 	key   string
@@ -246,12 +247,15 @@ func (g *Registry) reread(ctx context.Context) (ours bool, err error) {
 // something: a record, or a journal or open operations that name a resource.
 func (g *Registry) ReleaseUnused(ctx context.Context) error {
 	r, _, err := g.stack.Read(ctx)
-	if err != nil || r != nil {
-		return err
+	owns := ""
+	if err == nil && r == nil {
+		owns, err = g.stack.owns(ctx)
 	}
-	owns, err := g.stack.owns(ctx)
-	if err != nil || owns != "" {
-		return err
+	switch {
+	case err != nil:
+		return fmt.Errorf("keep the name of stack %s in %s, as what was left there is not known: %w", g.stack.Name, g.stack.Region, err)
+	case r != nil || owns != "":
+		return nil
 	}
 	return g.Release(ctx)
 }

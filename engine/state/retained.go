@@ -142,6 +142,10 @@ func (k *Stack) RetainLast(ctx context.Context, kept []Kept) error {
 	if len(kept) == 0 {
 		return k.tombstone(ctx)
 	}
+	err := k.keep(ctx, &Retained{}, unseen, kept) // mostly there is none to read
+	if !isConflict(err) && !errors.Is(err, errUnsupported) {
+		return err
+	}
 	list, etag, err := k.readRetained(ctx)
 	if err != nil {
 		return err
@@ -215,7 +219,7 @@ func (k *Stack) keep(ctx context.Context, list *Retained, etag ETag, kept []Kept
 			return err
 		}
 		written, err := k.store.persist(ctx, key, body, etag)
-		if errors.Is(err, errUnsupported) {
+		if errors.Is(err, errUnsupported) && etag != unseen {
 			written, err = k.store.persist(ctx, key, body, Legacy) // the lock alone guards it here
 		}
 		etag = written

@@ -39,7 +39,7 @@ func TestRetainedShape(t *testing.T) { // (section 14.3)
 		if err := k.RetainLast(t.Context(), []Kept{keptQueue("Q")}); err != nil {
 			t.Fatal(err)
 		}
-		c.wantRequests(t, "GetObject "+retainedKey, "PutObject "+retainedKey, "HeadObject "+retainedKey) // (S-272, and the merge's read)
+		c.wantRequests(t, "PutObject "+retainedKey, "HeadObject "+retainedKey) // (S-272)
 		want := fmt.Sprintf(`{
   "retainedVersion": 1,
   "resources": [
@@ -109,6 +109,17 @@ func TestRetainMerges(t *testing.T) {
 			t.Errorf("got %s", c.body(t, retainedKey))
 		}
 	})
+	t.Run("destroy: also in a bucket without conditions (S-251)", func(t *testing.T) {
+		c, k := shop(t)
+		c.on("PutObject", retainedName, 0, 0, withoutConditions)
+		c.PutObject(bucket, retainedKey, []byte(old))
+		if err := k.RetainLast(t.Context(), []Kept{keptQueue("R")}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"Old", "Q", "R"}, c.kept(t)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
 	t.Run("deploy: what is recorded again goes (S-250)", func(t *testing.T) {
 		c.PutObject(bucket, retainedKey, []byte(old))
 		r := recordOf("Q", typeQueue, "https://eu-west-1.queue.amazonaws.com/1/Q")
@@ -161,7 +172,7 @@ func TestKeptAt(t *testing.T) {
 		if err := k.RetainLast(t.Context(), []Kept{keptQueue("Q")}); err != nil {
 			t.Fatal(err)
 		}
-		c.wantRequests(t, "GetObject "+retainedKey, "PutObject "+retainedKey, "HeadObject "+retainedKey, "PutObject "+retainedKey)
+		c.wantRequests(t, "PutObject "+retainedKey, "HeadObject "+retainedKey, "PutObject "+retainedKey)
 		if keptAt() != when.UnixMilli() {
 			t.Errorf("kept at %d, want %d", keptAt(), when.UnixMilli())
 		}

@@ -7,8 +7,10 @@
 package attribute
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -112,8 +114,25 @@ func (r Row) Ref() string {
 			}
 			return parts[2] + "|" + parts[3] + "|" + scope
 		}
+	default:
+		return r.refBySchema()
 	}
 	return id
+}
+
+// refBySchema answers Ref for the types whose schema says that it is not the
+// identifier: a part of it, or a property beside it.
+func (r Row) refBySchema() string {
+	t, ok := schema.Lookup(r.Type)
+	if !ok || len(t.RefIdentifier) != 1 || slices.Equal(t.RefIdentifier, t.PrimaryIdentifier) {
+		return r.PhysicalID
+	}
+	parts := strings.Split(r.PhysicalID, "|")
+	i := slices.Index(t.PrimaryIdentifier, t.RefIdentifier[0])
+	if i >= 0 && len(parts) == len(t.PrimaryIdentifier) {
+		return parts[i]
+	}
+	return r.firstRecorded(r.PhysicalID, t.RefIdentifier[0])
 }
 
 func (r Row) firstRecorded(otherwise string, names ...string) string {

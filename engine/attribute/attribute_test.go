@@ -30,6 +30,10 @@ func TestRef(t *testing.T) {
 		{"table without a bar (T-249)", attribute.Row{Type: "AWS::S3Tables::Table", PhysicalID: "x", Properties: value.NewObject("TableName", "t")}, "t"},
 		{"web ACL (T-249)", attribute.Row{Type: "AWS::WAFv2::WebACL", PhysicalID: "arn:aws:wafv2:eu-west-1:1:regional/webacl/n/i"}, "n|i|REGIONAL"},
 		{"global web ACL (T-249)", attribute.Row{Type: "AWS::WAFv2::WebACL", PhysicalID: "arn:aws:wafv2:us-east-1:1:global/webacl/n/i"}, "n|i|CLOUDFRONT"},
+		{"the property that the schema names", attribute.Row{Type: "AWS::Batch::JobDefinition", PhysicalID: "j", Attributes: value.NewObject("JobDefinitionArn", "arn:aws:batch:eu-west-1:1:job-definition/j:1")}, "arn:aws:batch:eu-west-1:1:job-definition/j:1"},
+		{"that property is not recorded", attribute.Row{Type: "AWS::Batch::JobDefinition", PhysicalID: "j"}, "j"},
+		{"the part of the identifier that the schema names", attribute.Row{Type: "AWS::Logs::LogStream", PhysicalID: "group|stream"}, "stream"},
+		{"an identifier of another form", attribute.Row{Type: "AWS::Logs::LogStream", PhysicalID: "stream"}, "stream"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.row.Ref(); got != c.want {

@@ -41,6 +41,10 @@ func Classify(err error) (result.Outcome, result.Reason) {
 		return result.Failed, result.ReasonStateConflict
 	case is[*CredentialsError](err), credentialsRefused(err):
 		return result.Failed, result.ReasonCredentials
+	case is[*state.RegisteredError](err), is[*state.UnansweredError](err):
+		return result.Failed, result.ReasonRegistry
+	case is[*state.NameHeldError](err):
+		return result.Failed, result.ReasonNameHeld
 	case is[*ResourcesError](err):
 		return result.Failed, result.ReasonResource
 	case is[*OutputsError](err):

@@ -192,18 +192,21 @@ func (d *deployment) subject() string {
 // the lock was held and did not look everywhere; if it is not, it reads and
 // plans again.
 func (d *deployment) planUnderLock(ctx context.Context, r reading) (reading, error) {
-	for try := 1; ; try++ {
+	for provisional := true; ; provisional = false {
 		if err := d.makePlan(ctx, r.record); err != nil {
 			return r, err
 		}
-		if !d.changing() && r.record != nil || try > 1 { // read with the lock held
+		if !d.changing() && r.record != nil {
 			return r, nil
 		}
-		err := d.place.Confirm(ctx, r.etag)
+		err := d.confirm(ctx, r, provisional)
 		if !errors.As(err, new(*state.ConflictError)) {
 			return r, err
 		}
 		if r.record, r.etag, err = d.place.Read(ctx); err != nil {
+			return r, err
+		}
+		if r.presence, err = d.place.Presence(ctx); err != nil {
 			return r, err
 		}
 	}
@@ -266,9 +269,42 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	return nil
 }
 
+// confirm makes sure of what a plan stands on before it is carried out: that
+// the record still is the one that was read, if that is provisional; that the
+// stack's name is ours, where something is made or deleted under it; and whose
+// the names of new resources are. All is asked at once.
+func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) error {
+	var wg sync.WaitGroup
+	var registered, confirmed error
+	d.registry = d.place.Registry()
+	if provisional {
+		wg.Go(func() { confirmed = d.place.Confirm(ctx, r.etag) })
+	}
+	switch {
+	case r.record == nil:
+		wg.Go(func() { registered = d.registry.Claim(ctx) })
+	case d.destructive():
+		wg.Go(func() { registered = d.registry.Check(ctx) })
+	}
+	d.openLedger(ctx, r)
+	d.lookUpNames(ctx)
+	wg.Wait()
+	if confirmed != nil {
+		return confirmed // a plan that is out of date says nothing about the name
+	}
+	return registered
+}
+
 // carryOut does what was planned, records it, and undoes it when it fails.
 func (d *deployment) carryOut(ctx context.Context, before reading) error {
-	d.saver = state.NewSaver(ctx, d.place, before.etag, state.SaverOptions{Warn: func(text string) { d.warn("%s", text) }})
+	d.saver = state.NewSaver(ctx, d.place, before.etag, state.SaverOptions{
+		Warn: func(text string) { d.warn("%s", text) },
+		Saved: func(state.ETag) {
+			if d.creates != nil {
+				d.creates.ledger.Recorded()
+			}
+		},
+	})
 	d.world.strict = true
 	changing := d.changing()
 	d.res.Changed = d.Plan.Changed()
@@ -276,7 +312,9 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 	var err error
 	if changing {
 		d.keepReferences()
-		err = d.withAssets(ctx, d.execute)
+		if err = d.intend(ctx); err == nil {
+			err = d.withAssets(ctx, d.execute)
+		}
 	} else {
 		d.res.Counts.Unchanged = len(d.Changes)
 	}
@@ -329,8 +367,14 @@ func (d *deployment) succeed(before reading, differs bool) error {
 		if before.presence.Journal {
 			wg.Go(func() { d.settleJournal(ctx) })
 		}
-		if differs {
+		wg.Go(func() { d.settleLedger(ctx) })
+		if changed := d.kept; differs {
 			record := d.world.record
+			wg.Go(func() {
+				if err := d.place.Retain(ctx, before.presence.Retained, changed, record); err != nil {
+					d.warn("%v", err)
+				}
+			})
 			wg.Go(func() {
 				if err := d.store.Exports(d.t.Region).Update(ctx, d.t.Name, record); err != nil {
 					d.warn("%v", err)
@@ -348,6 +392,7 @@ func (d *deployment) succeed(before reading, differs bool) error {
 func (d *deployment) fallBack(ctx context.Context, cause error) error {
 	if d.initial && len(d.completed) == 0 && len(d.failed) == 0 {
 		// Nothing was done, so there is nothing to record: not even a stack.
+		d.forget()
 		var wg sync.WaitGroup
 		d.finishHistory(&wg, cause)
 		wg.Wait()
@@ -362,11 +407,13 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 		// Saved side by side: neither waits for the other in the little time left.
 		var wg sync.WaitGroup
 		wg.Go(func() { d.journal(state.Interrupted) })
+		wg.Go(func() { d.settleLedgerAtEnd() })
 		d.saved()
 		wg.Wait()
 	case d.opt.NoRollback || errors.As(cause, new(*OutputsError)):
 		d.saved()
 		d.journal(state.NoRollback)
+		d.settleLedgerAtEnd()
 	default:
 		d.saved()
 		d.journal(state.RollbackStarted)
@@ -390,10 +437,14 @@ func (d *deployment) saved() bool {
 // undo rolls back what this run did and settles the journal.
 func (d *deployment) undo(ctx context.Context) {
 	u := &undoing{deployment: d}
+	if !d.initial && u.deletes(d.completed) {
+		u.forbidden = d.registry.Check(ctx)
+	}
 	u.operations(ctx, d.completed)
 	empty := false
 	d.change(func(r *state.Record) { empty = d.initial && len(r.Resources) == 0 && len(r.Orphans) == 0 })
 	if !d.saved() || !u.clean() {
+		d.settleLedgerAtEnd()
 		return
 	}
 	d.res.RolledBack = true
@@ -404,7 +455,9 @@ func (d *deployment) undo(ctx context.Context) {
 	var err error
 	switch {
 	case empty && !d.uncertain:
-		err = d.place.Delete(cleanup, d.saver.ETag())
+		if err = d.place.Delete(cleanup, d.saver.ETag()); err == nil {
+			d.letGoOfName(cleanup)
+		}
 	case len(segment.Failed) > 0:
 		err = d.place.AppendSegment(cleanup, segment)
 	default:
@@ -413,6 +466,42 @@ func (d *deployment) undo(ctx context.Context) {
 	if err != nil {
 		d.warn("%v", err)
 	}
+	if !empty || d.uncertain {
+		d.settleLedgerAtEnd()
+	}
+}
+
+// forget undoes what a first deploy wrote down before it did anything.
+func (d *deployment) forget() {
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	d.settleLedger(ctx)
+	if d.t.parent == nil {
+		if err := d.registry.ReleaseUnused(ctx); err != nil {
+			d.warn("%v", err)
+		}
+	}
+}
+
+// letGoOfName writes down what was kept of a stack whose record is gone, and
+// gives its name back.
+func (d *deployment) letGoOfName(ctx context.Context) {
+	if err := d.place.RetainLast(ctx, d.kept); err != nil {
+		d.warn("%v", err)
+	}
+	if d.t.parent != nil {
+		return
+	}
+	if err := d.registry.Release(ctx); err != nil {
+		d.warn("%v", err)
+	}
+}
+
+// settleLedgerAtEnd is settleLedger on time of its own.
+func (d *deployment) settleLedgerAtEnd() {
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	d.settleLedger(ctx)
 }
 
 // finishHistory ends the run's history; a nested stack's goes on in its

@@ -33,6 +33,8 @@ type deployment struct {
 	res       *result.Stack
 
 	lock             *state.Lock
+	registry         *state.Registry
+	creates          *creates // nil unless something is changed
 	saver            *state.Saver
 	account, stackID string
 	initial          bool // there was no record
@@ -45,6 +47,7 @@ type deployment struct {
 	mu        sync.Mutex
 	completed []*state.Operation
 	failed    []*state.Operation
+	kept      []state.Kept
 	leftovers []leftover // old copies of replaced resources
 	uncertain bool       // a create failed without an answer: it may have made something
 }

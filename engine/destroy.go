@@ -144,6 +144,11 @@ func (d *deployment) destroy(ctx context.Context) error {
 	consumers := sync.OnceValues(func() ([]state.Consumer, error) { return d.store.Consumers(reads, d.t.Name, d.t.Region) })
 	var asking sync.WaitGroup
 	defer asking.Wait()
+	d.registry = d.place.Registry()
+	registered := sync.OnceValue(func() error { return d.registry.Check(reads) })
+	if r.record != nil {
+		asking.Go(func() { registered() })
+	}
 	if exporting() {
 		asking.Go(func() { consumers() })
 	}
@@ -161,6 +166,9 @@ func (d *deployment) destroy(ctx context.Context) error {
 		return nil
 	}
 	if err := d.place.Deletable(r.record); err != nil {
+		return err
+	}
+	if err := registered(); err != nil {
 		return err
 	}
 	if exporting() {
@@ -252,7 +260,9 @@ func (d *deployment) removeAll(ctx context.Context) error {
 			d.warn("%v", err)
 		}
 	})
-	err = d.place.Delete(cleanup, d.saver.ETag())
+	if err = d.place.Delete(cleanup, d.saver.ETag()); err == nil {
+		d.letGoOfName(cleanup)
+	}
 	wg.Wait()
 	if err != nil && !errors.As(err, new(*state.ConflictError)) {
 		// It may still be there, and must not name what is gone.

@@ -29,6 +29,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
+	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/reference"
 	"github.com/org/cdkd-action/engine/secret"
@@ -201,6 +202,13 @@ func (e *Engine) session(region string) *session {
 	s := &session{provider: &provider.Session{Config: config}, reference: reference.New(config)}
 	e.sessions[region] = s
 	return s
+}
+
+// explain shows where a fault of our own happened, to who looks closely.
+func (e *Engine) explain(err error) {
+	if p, ok := errors.AsType[*graph.PanicError](err); ok {
+		e.observe(Event{Kind: Detail, Text: fmt.Sprintf("%v\n%s", p, p.Stack)})
+	}
 }
 
 func (e *Engine) observe(ev Event) {

@@ -65,6 +65,7 @@ func (d *deployment) settle(outcomes map[string]graph.Outcome) error {
 	for _, id := range sortedKeys(outcomes) {
 		switch o := outcomes[id]; o.Status {
 		case graph.Failed:
+			d.e.explain(o.Err)
 			if !errors.Is(o.Err, errLetGo) {
 				first = cmp.Or(first, o.Err)
 			}
@@ -219,8 +220,19 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	req := d.request(c.LogicalID, c.Type)
 	req.Properties = sent(resolved.Clear.(*value.Object), decision)
 	d.name(req)
-	req.Token = newToken()
-	req.Made = func(made provider.Created) { d.made(c, req, resolved, made) }
+	if err := d.admit(ctx, c, req); err != nil {
+		return d.fail(c, "", err)
+	}
+	if old == nil {
+		id, err := d.findEarlier(ctx, c, req)
+		if err != nil {
+			return d.fail(c, "", fmt.Errorf("look for what an earlier run may have made: %w", err))
+		}
+		if id != "" {
+			return d.adopt(ctx, c, req, resolved, id)
+		}
+	}
+	req.Made = func(made provider.Created) { d.made(c, resolved, made) }
 
 	var made provider.Created
 	ev := Event{Action: c.Action, LogicalID: c.LogicalID, Type: c.Type}
@@ -229,10 +241,11 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 		made, err = d.provider(decision, retry.ForCreate(retry.Classifier{})).Create(ctx, req)
 		return made.PhysicalID, err
 	})
+	if p := (*provider.PartialError)(nil); made.PhysicalID == "" && errors.As(err, &p) {
+		made = p.Made
+	}
+	d.over(c.LogicalID, c.Type, made.PhysicalID, err)
 	if err != nil {
-		if p := (*provider.PartialError)(nil); made.PhysicalID == "" && errors.As(err, &p) {
-			made = p.Made
-		}
 		return d.failedCreate(c, resolved, made, old, err)
 	}
 	d.record(c, resolved, nil, made)
@@ -261,7 +274,7 @@ func (d *deployment) name(req *provider.Request) {
 // made records a resource the moment that it exists, with those of its
 // properties that cannot change. Should nothing more be learned of it, the
 // next deploy finds the others missing, and puts them.
-func (d *deployment) made(c *plan.Change, req *provider.Request, resolved template.Resolved, made provider.Created) {
+func (d *deployment) made(c *plan.Change, resolved template.Resolved, made provider.Created) {
 	stored := resolved.Stored.(*value.Object)
 	fixed := &value.Object{}
 	if typ, ok := schema.Lookup(c.Type); ok {

@@ -60,7 +60,11 @@ func (d *deployment) abandoned(op *state.Operation) bool {
 func (d *deployment) deleteAbandoned(ctx context.Context, op *state.Operation) bool {
 	row := &state.Resource{PhysicalID: op.PhysicalID, ResourceType: op.ResourceType, Properties: op.Properties,
 		ProvisionedBy: op.ProvisionedBy, DeletionPolicy: op.DeletionPolicy}
-	skipped, err := d.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), false)
+	err := d.place.Registry().Check(ctx)
+	skipped := ""
+	if err == nil {
+		skipped, err = d.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), false)
+	}
 	if err == nil && skipped == "" {
 		return true
 	}

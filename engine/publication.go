@@ -9,7 +9,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/plan"
-	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/provider/awssdk"
 	"github.com/org/cdkd-action/engine/synth"
 )
 
@@ -34,7 +34,7 @@ func (e *Engine) publisher(account string) *asset.Publisher {
 		AccountID: account,
 		Env:       synth.Environment(e.config.Environ, synth.EnvironmentOptions{}),
 		Client: func(region string) *s3.Client {
-			return provider.Client(e.session(region).provider, s3.NewFromConfig)
+			return awssdk.S3Client(e.session(region).provider)
 		},
 	}
 }

@@ -22,6 +22,13 @@ func (d *deployment) replace(ctx context.Context, c *plan.Change, resolved templ
 	if err := d.mayReplace(c, resolved, old); err != nil {
 		return d.fail(c, old.PhysicalID, err)
 	}
+	if c.Action == plan.MayReplace {
+		// Only now is it known that something will be deleted.
+		if err := d.registry.Check(ctx); err != nil {
+			d.unaddressed(c.LogicalID, c.Type, old.PhysicalID, fmt.Sprintf("it has to be replaced, and was kept: %v", err), Remedy(err))
+			return nil
+		}
+	}
 	return d.create(ctx, c, resolved, old)
 }
 
@@ -222,6 +229,7 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, p
 }
 
 func (d *deployment) retained(logicalID string, row *state.Resource) {
+	d.keeps(logicalID, row)
 	d.observe(Event{Kind: ResourceRetained, LogicalID: logicalID, Type: row.ResourceType, PhysicalID: row.PhysicalID, Action: plan.Retain})
 	d.emit(state.Event{EventType: state.ResourceRetained, Operation: state.OpDelete, LogicalID: logicalID,
 		ResourceType: row.ResourceType, PhysicalID: row.PhysicalID, ProvisionedBy: row.ProvisionedBy})

@@ -41,6 +41,9 @@ func (d *deployment) journal(reason state.Reason) {
 type undoing struct {
 	*deployment
 	orphan []string // logical ids to leave in AWS
+	// forbidden is why nothing may be deleted, nil when it may: the stack may be
+	// another prefix's.
+	forbidden error
 
 	mu      sync.Mutex
 	failed  int
@@ -49,6 +52,13 @@ type undoing struct {
 
 // clean tells whether everything was undone.
 func (u *undoing) clean() bool { return u.failed == 0 && u.skipped == 0 }
+
+// deletes tells whether undoing the operations deletes something.
+func (u *undoing) deletes(completed []*state.Operation) bool {
+	return slices.ContainsFunc(completed, func(op *state.Operation) bool {
+		return op.ChangeType == state.OpCreate || op.Previous != nil && op.Previous.PhysicalID != op.PhysicalID
+	})
+}
 
 // A skip is why an operation was not undone. It is said and counted, and does
 // not keep the rest from being undone.
@@ -148,6 +158,8 @@ func (u *undoing) operation(ctx context.Context, op *state.Operation) error {
 		return nil
 	case row.PhysicalID != op.PhysicalID:
 		return &skip{fmt.Sprintf("the record names another resource by now, %s", row.PhysicalID)}
+	case replaced && u.forbidden != nil:
+		return &skip{fmt.Sprintf("its new copy was kept: %v", u.forbidden)}
 	case replaced && op.OldRetained:
 		return u.takeBack(ctx, op, row)
 	case replaced:
@@ -160,6 +172,9 @@ func (u *undoing) operation(ctx context.Context, op *state.Operation) error {
 func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.Resource) error {
 	if row.PhysicalID != op.PhysicalID {
 		return &skip{fmt.Sprintf("the record names another resource by now, %s", row.PhysicalID)}
+	}
+	if u.forbidden != nil {
+		return &skip{fmt.Sprintf("it was kept: %v", u.forbidden)}
 	}
 	policy := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)
 	if policy == "Retain" || slices.Contains(u.orphan, op.LogicalID) {

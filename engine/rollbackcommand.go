@@ -113,6 +113,10 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	if err != nil {
 		return err
 	}
+	d.registry = d.place.Registry()
+	if err := d.registry.Check(reads); err != nil {
+		return err
+	}
 	// What is undone goes by what is recorded now that the lock is held.
 	if r.record, r.etag, err = d.place.Read(reads); err != nil {
 		return err
@@ -219,7 +223,11 @@ func (d *deployment) dropEmpty(initial bool) error {
 	}
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
-	return d.place.Delete(ctx, d.saver.ETag())
+	if err := d.place.Delete(ctx, d.saver.ETag()); err != nil {
+		return err
+	}
+	d.letGoOfName(ctx)
+	return nil
 }
 
 // revertFailed undoes operations that failed, and returns those that are left.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/awssdk"
 	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
@@ -21,7 +19,7 @@ func (e *Engine) router(d *deployment) *provider.Router {
 	d.cloud = cloudcontrol.New(cloudcontrol.Options{Recorded: d.names})
 	custom := customresource.New(customresource.Options{
 		Responses: customresource.Bucket{
-			Client: provider.Client(e.session(d.store.Region()).provider, s3.NewFromConfig), Name: d.store.Bucket(),
+			Client: awssdk.S3Client(e.session(d.store.Region()).provider), Name: d.store.Bucket(),
 		},
 		AuthzRetries: customresource.DefaultAuthzRetries,
 	})

@@ -156,7 +156,8 @@ func (e *Engine) notStarted(t target, o graph.Outcome) *result.Stack {
 	s := &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName, Outcome: result.Failed, Reason: result.ReasonResource}
 	switch {
 	case o.Err != nil:
-		s.Reason, s.Message = result.ReasonInternal, o.Err.Error()
+		e.explain(o.Err)
+		s.Reason, s.Message, s.Remedy = result.ReasonInternal, o.Err.Error(), Remedy(o.Err)
 	case o.Status == graph.Skipped:
 		s.Message = "not started: a stack that it depends on did not get done"
 	default:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -84,13 +85,26 @@ type ended struct {
 	err error
 }
 
+// A PanicError is what became of a task that panicked: a fault of the program.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("internal error: %v", e.Value) }
+
+// Remedy says what to do about it.
+func (e *PanicError) Remedy() string {
+	return "this is a fault of the program: please report it, with the log of a run with verbose"
+}
+
 // run runs the task. A panic becomes its error: one resource's fault must
 // not keep the others from being recorded.
 func run(ctx context.Context, t Task) (e ended) {
 	e.id = t.ID
 	defer func() {
 		if p := recover(); p != nil {
-			e.err = fmt.Errorf("internal error: %v", p)
+			e.err = &PanicError{Value: p, Stack: debug.Stack()}
 		}
 	}()
 	e.err = t.Run(ctx)

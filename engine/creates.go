@@ -1,0 +1,339 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/template"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// Creates that may take over a resource of the same name, or that may not be
+// sent twice blindly, are accounted for: their names are looked up when the
+// plan is known, and each is written down before the first of them is sent. So
+// nothing is taken that this stack cannot account for, and a later run knows
+// what a run that was killed may have made.
+type creates struct {
+	ledger   *state.Ledger
+	evidence *state.Evidence
+	open     map[string]state.Entry // of earlier runs
+
+	names map[string]*nameCheck // by logical id, of those that are looked up
+
+	mu      sync.Mutex
+	tickets map[string]state.Ticket
+	fates   map[string]state.Fate
+}
+
+// A nameCheck is the look-up of the name that a create would take.
+type nameCheck struct {
+	request *provider.Request
+	driver  *provider.Driver
+	refusal error // why the create is not sent; nil when it may be
+	late    bool  // to be looked up only when the create's turn comes
+	taken   bool  // held by what is this stack's own
+}
+
+// openLedger opens the ledger. Nothing is read that is not there.
+func (d *deployment) openLedger(ctx context.Context, before reading) {
+	ledger := d.place.OpenLedger(ctx, before.presence.Ledger, before.record)
+	d.creates = &creates{
+		ledger: ledger, evidence: d.place.Evidence(before.record, ledger), open: ledger.Open(),
+		names: map[string]*nameCheck{}, tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{},
+	}
+	for _, c := range d.Changes {
+		if c.Action != plan.Create {
+			continue
+		}
+		driver := d.router.Driver(c.Type)
+		name := plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, c.Desired)
+		if driver == nil || driver.Resource().Lookup == nil || !name.Generated || d.decisions[c.LogicalID].Route.ProvisionedBy != state.BySDK {
+			continue
+		}
+		req := d.request(c.LogicalID, c.Type)
+		req.Properties, req.Name, req.NameProperty = c.Desired, name.Value, name.Property
+		// A rule's name counts on its own bus, which may still have to be made.
+		_, late := c.Desired.Value("EventBusName").(*value.Object)
+		d.creates.names[c.LogicalID] = &nameCheck{request: req, driver: driver, late: late}
+	}
+}
+
+// lookUpNames asks who has the names, all at once within a limit for each API.
+func (d *deployment) lookUpNames(ctx context.Context) {
+	const each, topics = 10, 4
+	slots := map[string]chan struct{}{}
+	for _, n := range d.creates.names {
+		typ := n.request.Type
+		if slots[typ] == nil {
+			limit := each
+			if typ == "AWS::SNS::Topic" {
+				limit = topics
+			}
+			slots[typ] = make(chan struct{}, limit)
+		}
+	}
+	var wg sync.WaitGroup
+	for _, n := range d.creates.names {
+		if n.late {
+			continue
+		}
+		slot := slots[n.request.Type]
+		wg.Go(func() {
+			slot <- struct{}{}
+			defer func() { <-slot }()
+			d.lookUp(ctx, n)
+		})
+	}
+	wg.Wait()
+}
+
+// lookUp decides whether a create may take its name.
+func (d *deployment) lookUp(ctx context.Context, n *nameCheck) {
+	n.refusal, n.taken = nil, false
+	held, err := n.driver.Lookup(ctx, n.request)
+	switch {
+	case err != nil && denied(err):
+		d.warn("who holds the name of a new %s could not be looked up, so that was not checked: %v", n.request.Type, err)
+		return
+	case err != nil:
+		n.refusal = err
+		return
+	case held == nil:
+		return
+	}
+	holder := state.Holder{
+		LogicalID: n.request.LogicalID, Type: n.request.Type, Name: n.request.Name,
+		PhysicalID: held.PhysicalID, Created: held.Created, OwnerTag: held.Tags[provider.OwnerTagKey],
+	}
+	verdict := d.creates.evidence.License(ctx, holder)
+	if verdict.Proof != "" {
+		n.taken = true
+		return
+	}
+	n.refusal = d.creates.evidence.Refusal(holder, verdict)
+}
+
+func denied(err error) bool {
+	answer, ok := errors.AsType[*awshttp.ResponseError](err)
+	return ok && answer.HTTPStatusCode() == http.StatusForbidden
+}
+
+// intend writes the creates of the plan down, in one write.
+func (d *deployment) intend(ctx context.Context) error {
+	var intents []state.Intent
+	for _, c := range d.Changes {
+		isNew := c.Action == plan.Create || c.Action == plan.Replace || c.Action == plan.MayReplace
+		if !isNew || d.decisions[c.LogicalID].Direct {
+			continue
+		}
+		if n := d.creates.names[c.LogicalID]; n != nil && n.refusal != nil && !n.late && !reappears(n.request.Type) {
+			continue // it will not be sent
+		}
+		intents = append(intents, d.intent(c))
+	}
+	return d.enter(ctx, intents)
+}
+
+func (d *deployment) intent(c *plan.Change) state.Intent {
+	i := state.Intent{LogicalID: c.LogicalID, Type: c.Type}
+	if n := d.creates.names[c.LogicalID]; n != nil {
+		i.Name, i.Keep = n.request.Name, n.taken
+		return i
+	}
+	if c.Action != plan.Create {
+		if row := d.world.row(c.LogicalID); row != nil {
+			i.Replaces = row.PhysicalID
+		}
+	}
+	// The same token again, so that what an earlier run may have made is found.
+	i.Keep = d.creates.open[c.LogicalID].Type() == c.Type
+	return i
+}
+
+func (d *deployment) enter(ctx context.Context, intents []state.Intent) error {
+	if len(intents) == 0 {
+		return nil
+	}
+	tickets, err := d.creates.ledger.Intend(ctx, intents...)
+	if err != nil {
+		return err
+	}
+	d.creates.mu.Lock()
+	defer d.creates.mu.Unlock()
+	for i, intent := range intents {
+		if intent.Name != "" {
+			tickets[i].Token = newToken() // the ticket's is the name
+		}
+		d.creates.tickets[intent.LogicalID] = tickets[i]
+		d.creates.fates[intent.LogicalID] = state.FateNothing // until it is sent
+	}
+	return nil
+}
+
+// admit returns when a create may be sent, with what it is sent with.
+func (d *deployment) admit(ctx context.Context, c *plan.Change, req *provider.Request) error {
+	if d.decisions[c.LogicalID].Direct {
+		req.Token = newToken()
+		return nil
+	}
+	if n := d.creates.names[c.LogicalID]; n != nil {
+		if n.late {
+			n.request.Properties = req.Properties
+			d.lookUp(ctx, n)
+		}
+		if err := d.awaitName(ctx, n); err != nil {
+			return err
+		}
+	}
+	d.creates.mu.Lock()
+	ticket, ok := d.creates.tickets[c.LogicalID]
+	d.creates.mu.Unlock()
+	if !ok {
+		if err := d.enter(ctx, []state.Intent{d.intent(c)}); err != nil {
+			return err
+		}
+		d.creates.mu.Lock()
+		ticket = d.creates.tickets[c.LogicalID]
+		d.creates.mu.Unlock()
+	}
+	req.Token, req.OwnerTag = ticket.Token, ticket.OwnerTag
+	d.creates.mu.Lock()
+	d.creates.fates[c.LogicalID] = state.FateUnknown // until it is answered
+	d.creates.mu.Unlock()
+	return nil
+}
+
+// reappears tells whether a name may look held for a while after its holder was
+// deleted.
+func reappears(typ string) bool { return typ == "AWS::SQS::Queue" || typ == "AWS::S3::Bucket" }
+
+// awaitName refuses a create whose name is held, after looking again for a
+// while where a deleted holder is seen for that long.
+func (d *deployment) awaitName(ctx context.Context, n *nameCheck) error {
+	const again, limit = 10 * time.Second, 65 * time.Second
+	start := time.Now()
+	for n.refusal != nil {
+		var held *state.NameHeldError
+		if !errors.As(n.refusal, &held) || !reappears(n.request.Type) || time.Since(start) >= limit {
+			return n.refusal
+		}
+		d.observe(Event{Kind: Detail, LogicalID: n.request.LogicalID, Type: n.request.Type, Text: "its name is held; looking again in 10s"})
+		if provider.Sleep(ctx, d.e.config.Window.Draining(), again) != nil {
+			return n.refusal
+		}
+		d.lookUp(ctx, n)
+	}
+	return nil
+}
+
+// over notes what became of a create.
+func (d *deployment) over(logicalID, typ, physicalID string, err error) {
+	if physicalID != "" {
+		d.creates.evidence.Made(typ, physicalID)
+	}
+	fate := state.FateOf(err)
+	switch {
+	case physicalID != "":
+		fate = state.FateOver
+	case err != nil && d.e.config.Window.Interrupted() && provider.Ambiguous(err):
+		fate = state.FateOpen
+	}
+	d.creates.mu.Lock()
+	defer d.creates.mu.Unlock()
+	d.creates.fates[logicalID] = fate
+}
+
+// settleLedger ends the ledger's part of this run.
+func (d *deployment) settleLedger(ctx context.Context) {
+	if d.creates == nil {
+		return
+	}
+	s := state.Settlement{Fates: d.creates.fates}
+	d.world.mu.Lock()
+	s.Record = d.world.record.Clone()
+	d.world.mu.Unlock()
+	if d.e.config.Window.Interrupted() {
+		s.Sealed = now()
+	}
+	if err := d.creates.ledger.Settle(ctx, s); err != nil {
+		d.warn("%v", err)
+	}
+}
+
+// findEarlier looks for what a create of an earlier run made that never got its
+// answer: exactly, by the tag that this create gave it, or by a key that only
+// it can have. "" is nothing.
+func (d *deployment) findEarlier(ctx context.Context, c *plan.Change, req *provider.Request) (string, error) {
+	driver := d.router.Driver(c.Type)
+	byName := d.creates.names[c.LogicalID] != nil // its create takes the name back by itself
+	if driver == nil || byName || d.creates.open[c.LogicalID].Type() != c.Type || d.decisions[c.LogicalID].Route.ProvisionedBy != state.BySDK {
+		return "", nil
+	}
+	return driver.Find(ctx, req)
+}
+
+// adopt records a resource that an earlier run made, and brings it to what the
+// template says.
+func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Request, resolved template.Resolved, id string) error {
+	d.observe(Event{Kind: Notice, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id, Text: "found again: an earlier run made it and ended before it knew"})
+	d.made(c, resolved, provider.Created{PhysicalID: id, Attributes: d.router.Driver(c.Type).Known(req)})
+	row := d.world.row(c.LogicalID)
+	decision := d.decisions[c.LogicalID]
+	update := *req
+	update.PhysicalID, update.Previous, update.Attributes = id, row.Properties, row.Attributes
+	var updated provider.Updated
+	ev := Event{Action: plan.Create, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id}
+	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
+		var err error
+		updated, err = d.provider(decision, retry.ForCreate(retry.Classifier{})).Update(ctx, &update)
+		return id, err
+	})
+	d.over(c.LogicalID, c.Type, id, err)
+	made := provider.Created{PhysicalID: id, Attributes: updated.Attributes, Effective: updated.Effective}
+	if updated.Attributes == nil {
+		made.Attributes = row.Attributes
+	}
+	if err != nil {
+		return d.failedCreate(c, resolved, made, nil, err)
+	}
+	d.record(c, resolved, nil, made)
+	d.complete(&state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpCreate, PhysicalID: id,
+		Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy})
+	d.count(func(n *result.Counts) { n.Created++ })
+	return nil
+}
+
+// destructive tells whether carrying the plan out can delete something, or
+// visits a nested stack, which can.
+func (p *planned) destructive() bool {
+	return p.Plan.Destructive() || slices.ContainsFunc(p.Changes, func(c *plan.Change) bool {
+		return c.Type == nestedType && c.Action != plan.NoChange
+	})
+}
+
+// keeps remembers what the stack lets go of while it goes on to exist.
+func (d *deployment) keeps(logicalID string, row *state.Resource) {
+	driver := d.router.Driver(row.ResourceType)
+	if driver == nil || driver.Resource().Lookup == nil || row.PhysicalID == "" || d.declared(logicalID, row) {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kept = append(d.kept, state.Kept{LogicalID: logicalID, ResourceType: row.ResourceType, PhysicalID: row.PhysicalID})
+}
+
+// declared tells whether the template gave the resource its name.
+func (d *deployment) declared(logicalID string, row *state.Resource) bool {
+	return !plan.PhysicalName(d.t.Name, logicalID, row.ResourceType, row.Properties).Generated
+}

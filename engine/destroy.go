@@ -162,6 +162,10 @@ func (d *deployment) destroy(ctx context.Context) error {
 		return err
 	}
 	if r.record == nil {
+		// It may be recorded under another prefix than the one that was named.
+		if err := d.registry.Look(reads); is[*state.RegisteredError](err) {
+			return err
+		}
 		d.observe(Event{Kind: Notice, Text: "nothing is recorded of the stack"})
 		return nil
 	}

@@ -1,0 +1,116 @@
+package corpus
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/template"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+const account = "123456789012"
+
+// An entry is one assembly, as the corpus's index has it.
+type entry struct {
+	Name          string
+	Kind          string // snapshot, synthesized, fixture
+	ResourceTypes map[string]int
+
+	dir string
+}
+
+func (e entry) fixture() bool { return e.Kind == "fixture" }
+
+func corpusDir() (dir string, whole bool) {
+	if dir := os.Getenv("CDKD_CORPUS"); dir != "" {
+		return dir, true
+	}
+	return filepath.Join("..", "..", "testdata", "corpus"), false
+}
+
+// entries reads the index of the corpus.
+func entries(t *testing.T) []entry {
+	t.Helper()
+	dir, _ := corpusDir()
+	text, err := os.ReadFile(filepath.Join(dir, "index.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var index struct{ Assemblies []entry }
+	if err := json.Unmarshal(text, &index); err != nil {
+		t.Fatal(err)
+	}
+	for i := range index.Assemblies {
+		index.Assemblies[i].dir = filepath.Join(dir, index.Assemblies[i].Name)
+	}
+	if len(index.Assemblies) == 0 {
+		t.Fatalf("%s names no assembly", filepath.Join(dir, "index.json"))
+	}
+	return index.Assemblies
+}
+
+// given returns a value for every parameter that has no default. CloudFormation
+// would ask for them as well.
+func given(stacks []*assembly.Stack) map[string]string {
+	values := map[string]string{}
+	for _, s := range stacks {
+		for _, p := range s.Template.Parameters {
+			if p.Default == nil {
+				values[s.Name+":"+p.Name] = valueFor(p)
+			}
+		}
+	}
+	return values
+}
+
+// particular are the values of parameters that take no odd ones.
+var particular = map[string]string{
+	"InstanceURI":        "https://corpus.service-now.com",
+	"SecretArn":          "arn:aws:secretsmanager:us-east-1:123456789012:secret:corpus",
+	"SecHubAdminAccount": account,
+}
+
+func valueFor(p *template.Parameter) string {
+	if v, ok := particular[p.Name]; ok {
+		return v
+	}
+	if allowed, ok := p.Declaration.Value("AllowedValues").([]any); ok && len(allowed) > 0 {
+		text, _ := value.Text(allowed[0])
+		return text
+	}
+	switch {
+	case strings.Contains(p.Name, "S3VersionKey"): // of an asset, by CDK 1
+		return "corpus/||asset.zip"
+	case strings.HasPrefix(p.Type, "AWS::SSM::Parameter::"):
+		return "/corpus/" + p.Name
+	case p.Type == "Number":
+		return "7"
+	case strings.Contains(strings.ToLower(p.Name), "email"):
+		return "somebody@example.com"
+	case strings.Contains(strings.ToLower(p.Name), "url"):
+		return "https://example.com/"
+	}
+	return strings.ToLower(p.Name)
+}
+
+// ssmNames are the parameters of the store that a stack's parameters name.
+func ssmNames(s *assembly.Stack, values map[string]string) (names []string) {
+	for _, p := range s.Template.Parameters {
+		if !strings.HasPrefix(p.Type, "AWS::SSM::Parameter::Value") || p.Name == "BootstrapVersion" {
+			continue
+		}
+		name, ok := values[s.Name+":"+p.Name]
+		if !ok {
+			name, ok = p.Default.(string)
+		}
+		if ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

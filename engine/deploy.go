@@ -55,6 +55,11 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 		return run, e.end(run, err)
 	}
 	publisher := e.publisher(account)
+	defer func() {
+		if err := publisher.Close(); err != nil {
+			e.observe(Event{Kind: Warning, Text: err.Error()})
+		}
+	}()
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
 		d := &deployment{
 			e: e, t: t, opt: opt, store: store, runID: run.RunID,
@@ -337,7 +342,7 @@ func (d *deployment) withAssets(ctx context.Context, work func(context.Context) 
 	if d.t.parent != nil {
 		return work(ctx)
 	}
-	d.assets.start(ctx, func(f *asset.File) { d.observe(Event{Kind: AssetPublished, Text: f.String() + " is at " + f.URL()}) })
+	d.assets.start(ctx, func(f asset.Asset) { d.observe(Event{Kind: AssetPublished, Text: f.String() + " is at " + f.URL()}) })
 	err := work(ctx)
 	if unpublished := d.assets.finish(err != nil); err == nil {
 		err = unpublished

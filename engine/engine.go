@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -56,6 +57,9 @@ type Config struct {
 	// Environ is the environment of programs that make an asset, before what
 	// they have no use for is taken out.
 	Environ []string
+
+	// Children, when set, takes what such programs print.
+	Children io.Writer
 
 	// Window tells when to stop.
 	Window Window

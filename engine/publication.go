@@ -5,10 +5,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/service/ecr"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/awssdk"
 	"github.com/org/cdkd-action/engine/synth"
 )
@@ -20,7 +22,7 @@ const publishing = 8
 // work on resources, and holds up only those that name an asset.
 type publication struct {
 	publisher *asset.Publisher
-	files     []*asset.File
+	files     []asset.Asset
 
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -36,6 +38,10 @@ func (e *Engine) publisher(account string) *asset.Publisher {
 		Client: func(region string) *s3.Client {
 			return awssdk.S3Client(e.session(region).provider)
 		},
+		Repositories: func(region string) *ecr.Client {
+			return provider.Client(e.session(region).provider, ecr.NewFromConfig)
+		},
+		Log: e.config.Children, Secrets: e.config.Secrets,
 	}
 }
 
@@ -46,13 +52,13 @@ func (d *deployment) prepare(publisher *asset.Publisher) error {
 	if d.opt.SkipAssets {
 		return nil
 	}
-	all, err := asset.Files(d.t.Assets, asset.Environment{Stack: d.t.Name, AccountID: d.account, Region: d.t.Region})
+	all, err := asset.All(d.t.Assets, asset.Environment{Stack: d.t.Name, AccountID: d.account, Region: d.t.Region})
 	if err != nil {
 		return err
 	}
 	// What no resource of the stack names may be named by a nested stack, or
 	// through a parameter: nobody can tell, so it is published.
-	named, needed := map[*asset.File]bool{}, map[*asset.File]bool{}
+	named, needed := map[asset.Asset]bool{}, map[asset.Asset]bool{}
 	for _, c := range d.Changes {
 		for _, f := range asset.Needed(all, c.Desired) {
 			named[f] = true
@@ -61,12 +67,12 @@ func (d *deployment) prepare(publisher *asset.Publisher) error {
 			}
 		}
 	}
-	d.assets.files = slices.DeleteFunc(all, func(f *asset.File) bool { return named[f] && !needed[f] })
+	d.assets.files = slices.DeleteFunc(all, func(f asset.Asset) bool { return named[f] && !needed[f] })
 	return nil
 }
 
 // start begins to publish.
-func (p *publication) start(ctx context.Context, published func(*asset.File)) {
+func (p *publication) start(ctx context.Context, published func(asset.Asset)) {
 	ctx, p.cancel = context.WithCancel(ctx)
 	slots := make(chan struct{}, publishing)
 	for _, f := range p.files {

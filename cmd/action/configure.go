@@ -45,7 +45,7 @@ func (s *step) newEngine(ctx context.Context) (*engine.Engine, error) {
 		Owner:   state.NewOwner(s.surface.Getenv),
 		RunsURL: runs,
 		Version: "cdkd-action/" + version,
-		Environ: os.Environ(),
+		Environ: os.Environ(), Children: s.children,
 		Window:  s.window,
 		Observe: s.observe,
 		Secrets: s.secrets,
@@ -121,13 +121,12 @@ func (s *step) assembly(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := s.window.Interruptible(ctx)
 	defer cancel()
-	child := s.surface.Child()
-	defer child.Close()
+	defer s.children.Close()
 	s.log.Info().Msgf("running the app: %s", report.Line(app.Command))
 	made, err := synth.Synthesize(ctx, synth.Options{
 		Command: app.Command, Dir: dir, Output: output, Context: s.project.Context, Overrides: overrides,
 		Region: s.engine.Region(), Account: s.engine.Account, Config: s.engine.ConfigOf,
-		Environ: os.Environ(), Stdout: child, Stderr: child,
+		Environ: os.Environ(), Stdout: s.children, Stderr: s.children,
 		Inform: func(text string) { s.log.Info().Msg(report.Line(text)) },
 		Warn:   func(text string) { s.surface.Warning(ci.Annotation{Title: "Synthesis", Message: text}) },
 	})

@@ -21,11 +21,12 @@ type step struct {
 	window  *signals.Window
 	surface *ci.Surface
 
-	in      *ci.Inputs
-	log     zerolog.Logger
-	secrets *secret.Set
-	project *synth.Project
-	engine  *engine.Engine
+	in       *ci.Inputs
+	log      zerolog.Logger
+	secrets  *secret.Set
+	children *children // what other programs print
+	project  *synth.Project
+	engine   *engine.Engine
 }
 
 // run is called with inputs that are typed and checked.
@@ -44,6 +45,9 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		close(done)
 		waiting.Wait()
 	}()
+
+	s.children = &children{surface: s.surface}
+	defer s.children.Close()
 
 	var err error
 	if s.engine, err = s.newEngine(ctx); err != nil {

@@ -15,6 +15,7 @@ const (
 	StateShow   Name = "state show"
 	ForceUnlock Name = "force-unlock"
 	Rollback    Name = "rollback"
+	Bootstrap   Name = "bootstrap"
 	Demo        Name = "demo"
 )
 
@@ -58,6 +59,7 @@ type Inputs struct {
 
 	Rollback         bool
 	RevertFailed     bool
+	Force            bool
 	Orphan           []string
 	DryRun           bool
 	Fail             bool

@@ -25,6 +25,8 @@ var commands = []Command{
 		Description: "Delete the resources of stacks and what is recorded of them."},
 	{Name: Rollback, MaxStacks: 1, Consent: "changes resources back and deletes those that were created",
 		Description: "Undo what failed and interrupted deploys of a stack did, back to the last one that succeeded."},
+	{Name: Bootstrap, MaxStacks: 0,
+		Description: "Make the state bucket, with versions, encryption, and a policy that keeps other accounts out."},
 	{Name: StateList, MaxStacks: 0,
 		Description: "List the stacks that the state bucket knows."},
 	{Name: StateShow, MinStacks: 1, MaxStacks: 1,
@@ -64,7 +66,7 @@ type Input struct {
 
 var (
 	onApp    = []Name{Deploy, Diff, Destroy}
-	onState  = []Name{Deploy, Diff, Destroy, Rollback, StateList, StateShow, ForceUnlock}
+	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateList, StateShow, ForceUnlock}
 	changing = []Name{Deploy, Destroy, Rollback}
 )
 
@@ -110,6 +112,8 @@ var table = []Input{
 		Description: "Consent to what would be asked on a terminal. Without a terminal, `destroy` needs it."},
 	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
 		Description: "Undo a deploy that fails. `false` keeps what was done, for the next deploy to go on from."},
+	{Name: "force", Field: func(in *Inputs) any { return &in.Force }, Default: "false", Commands: []Name{Bootstrap},
+		Description: "Put the settings on a bucket that was there before, too."},
 	{Name: "revert-failed", Field: func(in *Inputs) any { return &in.RevertFailed }, Default: "false", Commands: []Name{Rollback},
 		Description: "Also bring back what an operation that failed may have changed, and delete what a failed create left."},
 	{Name: "orphan", Field: func(in *Inputs) any { return &in.Orphan }, Commands: []Name{Rollback}, Restricts: true,

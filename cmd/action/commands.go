@@ -136,6 +136,27 @@ func (s *step) comment(run *result.Run) {
 	}
 }
 
+func (s *step) bootstrap(ctx context.Context) error {
+	ctx, cancel := s.window.Interruptible(ctx)
+	defer cancel()
+	made, err := s.engine.Bootstrap(ctx, s.in.Force)
+	if err != nil {
+		return s.refuse(err)
+	}
+	if made.Notice != "" {
+		s.surface.Notice(ci.Annotation{Title: "State bucket", Message: made.Notice})
+	}
+	done := "is there, and was left as it is"
+	switch {
+	case made.Created:
+		done = "was made"
+	case made.Configured:
+		done = "was there; its settings were put"
+	}
+	s.surface.Print(fmt.Sprintf("state bucket %s in %s %s", made.Bucket, made.Region, done))
+	return nil
+}
+
 func (s *step) stateList(ctx context.Context) error {
 	ctx, cancel := s.window.Interruptible(ctx)
 	defer cancel()

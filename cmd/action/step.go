@@ -62,6 +62,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.destroy(ctx)
 	case ci.Rollback:
 		return s.rollback(ctx)
+	case ci.Bootstrap:
+		return s.bootstrap(ctx)
 	case ci.StateList:
 		return s.stateList(ctx)
 	case ci.StateShow:

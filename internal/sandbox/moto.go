@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -35,17 +36,51 @@ func startMoto(ctx context.Context) (*upstream, error) {
 		return nil, fmt.Errorf("wait for moto_server at %s: %w", at, err)
 	}
 	u := &upstream{proxyTo(at), at, stop}
-	// Functions that its own services call (by a topic, a queue) would be run in
-	// containers; now they do nothing.
-	out, err := u.ask(ctx, http.MethodPost, "/moto-api/config", "", "us-east-1", []byte(`{"lambda":{"use_docker":false},"batch":{"use_docker":false}}`))
+	if err := u.containers(ctx, false); err != nil {
+		stop()
+		return nil, err
+	}
+	return u, nil
+}
+
+// containers tells moto whether to run in containers the functions that its own
+// services call (by a topic, a queue). They do nothing if not.
+func (u *upstream) containers(ctx context.Context, run bool) error {
+	config := fmt.Sprintf(`{"lambda":{"use_docker":%t},"batch":{"use_docker":%t}}`, run, run)
+	out, err := u.ask(ctx, http.MethodPost, "/moto-api/config", "", "us-east-1", []byte(config))
 	if err == nil && out.status >= 300 {
 		err = fmt.Errorf("%d %s", out.status, out.body.String())
 	}
 	if err != nil {
-		stop()
-		return nil, fmt.Errorf("configure moto_server: %w", err)
+		return fmt.Errorf("configure moto_server: %w", err)
 	}
-	return u, nil
+	return nil
+}
+
+// forwardLambda lets moto answer a call of Lambda. With and without containers
+// moto has two Lambdas; the one without looks for the layers of functions in
+// the one with, so that changes of layers go to both.
+func (s *Sandbox) forwardLambda(w http.ResponseWriter, c *call) {
+	if c.Action != "PublishLayerVersion" && c.Action != "DeleteLayerVersion" {
+		s.layers.RLock()
+		defer s.layers.RUnlock()
+		s.forward(w, c)
+		return
+	}
+	s.layers.Lock()
+	defer s.layers.Unlock()
+	ctx := context.WithoutCancel(c.http.Context()) // containers must be off again
+	err := s.upstream.containers(ctx, true)
+	if err == nil {
+		s.forward(newAnswer(), c)
+		err = s.upstream.containers(ctx, false)
+	}
+	if err != nil {
+		refuse(w, c, http.StatusInternalServerError, "InternalFailure", err.Error())
+		return
+	}
+	c.http.Body = io.NopCloser(bytes.NewReader(c.body))
+	s.forward(w, c)
 }
 
 // answers waits until a GET is answered with 200.

@@ -84,6 +84,7 @@ type Sandbox struct {
 	end             context.CancelFunc
 	closeOnce       sync.Once
 	background      sync.WaitGroup // event invocations
+	layers          sync.RWMutex   // held for writing while moto's other Lambda answers
 
 	mu         sync.Mutex // guards what follows
 	closed     bool

@@ -179,6 +179,7 @@ func TestImages(t *testing.T) {
 }
 
 func TestAnImageIsBuiltAndPushed(t *testing.T) { // T-120, T-123, T-125
+	t.Setenv("TMPDIR", t.TempDir())
 	b := newBuilder(t)
 	first, second := b.image(t, "h1", `{"directory":"web"}`, "one", "two"), b.image(t, "h2", `{"directory":"web"}`, "one")
 	b.publish(t, append(first, second...)...)

@@ -124,7 +124,7 @@ func (r *run) parameters(t *testing.T, values map[string]string) {
 }
 
 func TestWhatAnAppGets(t *testing.T) {
-	r := newRun(t, `pwd; env | grep CDK_ | sort; cat`+finished)
+	r := newRun(t, `pwd; env | grep -e CDK_ -e CONTEXT_ | sort; cat`+finished)
 	r.Region = "eu-west-1"
 	r.Account = func(context.Context) (string, error) { return "123456789012", nil }
 	r.Environ = append(r.Environ, "CDK_OUTDIR=stale", "CDK_CONTEXT_JSON=stale", "CONTEXT_OVERFLOW_LOCATION_ENV=stale", "CDK_DEFAULT_REGION=stale")
@@ -196,6 +196,7 @@ func TestLookupsGoOnUntilNothingIsMissing(t *testing.T) { // T-20, T-22
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("TMPDIR", t.TempDir())
 	r := newRun(t, script+` "an argument"`) // T-11
 	r.parameters(t, map[string]string{"name": "shop", "of/shop": "<it>"})
 	r.write(t, "cdk.context.json", `{"z":1.50,"name of old":"kept"}`)

@@ -238,8 +238,6 @@ func (e *NameHeldError) Error() string {
 	return b.String()
 }
 
-func (e *NameHeldError) Unwrap() []error { return e.Unread }
-
 // Remedy says what to do about it.
 func (e *NameHeldError) Remedy() string {
 	advice := "if it is this stack's, import it"

@@ -284,6 +284,18 @@ func TestLedgerSettles(t *testing.T) {
 			t.Errorf("ledger %+v", d)
 		}
 	})
+	t.Run("with the last entry goes what bounded it", func(t *testing.T) {
+		c, k := shop(t)
+		c.PutObject(bucket, ledgerKey, []byte(`{"ledgerVersion":1,"nonce":"n","abandonedAt":9,"sent":{
+"A":{"base":"adopt-by-name:AWS::SQS::Queue","token":"shop-A","firstSentAt":5}}}`))
+		r := recordOf("A", typeQueue, url+"A")
+		if err := k.OpenLedger(t.Context(), true, r).Settle(t.Context(), Settlement{Record: r}); err != nil {
+			t.Fatal(err)
+		}
+		if d := c.ledger(t); len(d.sent) != 0 || d.abandonedAt != 0 {
+			t.Errorf("ledger %+v", d)
+		}
+	})
 	t.Run("a run without intents leaves no ledger", func(t *testing.T) {
 		c, k := shop(t)
 		l := k.OpenLedger(t.Context(), false, nil)
@@ -389,6 +401,16 @@ func TestLedgerOfARecordRemovedBehindItsBack(t *testing.T) { // (S-243)
 	intend(t, l, queueIntent("B"))
 	if d := c.ledger(t); len(d.sent) != 1 || d.recorded || d.nonce == nonce {
 		t.Errorf("ledger %+v", d)
+	}
+}
+
+func TestLedgerBegunAfterTheRecord(t *testing.T) { // (S-243)
+	c, k := shop(t)
+	l := k.OpenLedger(t.Context(), false, nil)
+	l.Recorded() // there is nothing to write it into yet
+	intend(t, l, queueIntent("A"))
+	if !c.ledger(t).recorded {
+		t.Error("the ledger does not say that a record was saved")
 	}
 }
 

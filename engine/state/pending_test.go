@@ -136,7 +136,7 @@ func TestPendingWrites(t *testing.T) {
 			wg.Wait()
 			c.wantRequests(t, "PutObject "+pendingKey) // nothing was read: nothing is open (P-33)
 			p, err := k.ReadPending(t.Context())
-			if err != nil || len(p.Operations) != 5 {
+			if err != nil || len(p.Operations) != 5 || p.stackName != "Shop" || p.region != "eu-west-1" {
 				t.Errorf("got %+v, %v", p, err)
 			}
 		})

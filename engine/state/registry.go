@@ -26,6 +26,7 @@ type Registry struct {
 
 	etag    ETag // of the marker that names our prefix, as far as read
 	claimed bool // by this run
+	scanned bool // the other prefixes, which do not keep the stack
 }
 
 // Registry returns the stack's marker. It sends no request.
@@ -113,6 +114,9 @@ func (g *Registry) decide(ctx context.Context, isNew, write bool) error {
 			return g.orScan(ctx, err, "s3:GetObject")
 		case prefix == g.stack.prefix:
 			g.etag = etag
+			if g.claimed && !isNew && !g.scanned {
+				return g.scan(ctx) // claimed for a new stack, which it turned out not to be
+			}
 			return nil
 		default:
 			if err := g.vacated(ctx, prefix); err != nil {

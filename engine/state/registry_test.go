@@ -175,6 +175,28 @@ func TestRegistryDecides(t *testing.T) {
 	}
 }
 
+func TestClaimOfAStackThatIsRecordedAfterAll(t *testing.T) { // (S-414)
+	c, k := shop(t)
+	c.PutObject(bucket, "x/Shop/eu-west-1/state.json", []byte(ownRecord))
+	g := k.Registry()
+	if err := g.Claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if e := as[*RegisteredError](t, g.Check(t.Context())); e.Prefix != "x" {
+			t.Errorf("got %v", e)
+		}
+	}
+	k.store.remove(t.Context(), "x/Shop/eu-west-1/state.json")
+	for range 2 {
+		c.requests()
+		if err := g.Check(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	c.wantRequests(t, "GetObject "+markerKey)
+}
+
 func TestRegistryRemedies(t *testing.T) { // (S-265)
 	e := &RegisteredError{Stack: "Shop", Region: "eu-west-1", Prefix: "x", Ours: "cdkd", Key: "x/Shop/eu-west-1/state.json", bucket: "b"}
 	const text = `stack Shop in eu-west-1 is kept under the prefix "x" of state bucket b (x/Shop/eu-west-1/state.json); here the prefix is "cdkd"`

@@ -43,7 +43,7 @@ func (k Kept) same(o Kept) bool {
 func (r *Retained) licenses(h Holder) bool {
 	return slices.ContainsFunc(r.Resources, func(k Kept) bool {
 		return k.ResourceType == h.Type && sameResource(h.Type, k.PhysicalID, h.PhysicalID) &&
-			(k.KeptAt == 0 || h.Created.IsZero() || within(h.Created, k.KeptAt))
+			(k.KeptAt == 0 || within(h.Created, k.KeptAt)) // so is what does not say when it was made
 	})
 }
 

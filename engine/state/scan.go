@@ -79,6 +79,7 @@ func (g *Registry) scan(ctx context.Context) error {
 		g.unscanned(err)
 		return nil
 	}
+	g.scanned = err == nil
 	return err
 }
 

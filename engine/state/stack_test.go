@@ -182,6 +182,19 @@ func TestDelete(t *testing.T) {
 			t.Errorf("requests (-want +got):\n%s", diff)
 		}
 	})
+	t.Run("without earlier versions of journal and open operations (S-19, P-1)", func(t *testing.T) {
+		c, k := shop(t)
+		versioned(t, k.store)
+		etag := fill(c)
+		if err := k.Delete(t.Context(), etag); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]int{journalName: 1, pendingName: 1, recordName: 2} { // delete markers, and the record's history
+			if v := c.Versions(bucket, shopKey+name); len(v) != want {
+				t.Errorf("%s has %d versions, want %d", name, len(v), want)
+			}
+		}
+	})
 	t.Run("a ledger that cannot be deleted leaves the record (S-74)", func(t *testing.T) {
 		c, k := shop(t)
 		etag := fill(c)

@@ -3,6 +3,7 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/org/cdkd-action/engine/value"
@@ -46,7 +47,8 @@ type NameRule struct {
 	Letter   bool   // must start with a letter
 	Suffix   string // counted in Max
 
-	fifo string // the property that makes it a FIFO resource
+	fifo     string   // the property that makes it a FIFO resource
+	reserved []string // beginnings that AWS keeps for itself, in lower case
 }
 
 // Generate makes a name of a stack's name and a logical id. What is too long is
@@ -54,6 +56,9 @@ type NameRule struct {
 func (r NameRule) Generate(stack, logicalID string) string {
 	full := stack + "-" + logicalID
 	name := r.clean(full)
+	if slices.ContainsFunc(r.reserved, func(s string) bool { return strings.HasPrefix(strings.ToLower(name), s) }) {
+		name = "CFN-" + name // CloudFormation's own way out
+	}
 	limit := r.Max - len(r.Suffix)
 	if len(name) > limit {
 		h := sha256.Sum256([]byte(full))
@@ -157,7 +162,7 @@ var names = map[string]NameRule{
 	"AWS::SecretsManager::Secret":               {Property: "Name", Max: 512, Also: "/_"},
 	"AWS::SNS::Topic":                           {Property: "TopicName", Max: 256, fifo: "FifoTopic"},
 	"AWS::SQS::Queue":                           {Property: "QueueName", Max: 80, fifo: "FifoQueue"},
-	"AWS::SSM::Parameter":                       {Property: "Name", Max: 2048},
+	"AWS::SSM::Parameter":                       {Property: "Name", Max: 2048, reserved: []string{"aws", "ssm"}},
 	"AWS::StepFunctions::StateMachine":          {Property: "StateMachineName", Max: 80},
 	"AWS::WAFv2::WebACL":                        {Property: "Name", Max: 128},
 }

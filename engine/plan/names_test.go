@@ -24,6 +24,8 @@ func TestGeneratedNames(t *testing.T) {
 		{"FIFO queues keep their suffix (T-508)", "MyStack", "Queue", "AWS::SQS::Queue", `{"FifoQueue": true}`, "MyStack-Queue.fifo"},
 		{"FIFO given as text (T-508)", "MyStack", "Topic", "AWS::SNS::Topic", `{"FifoTopic": "true"}`, "MyStack-Topic.fifo"},
 		{"not FIFO (T-508)", "MyStack", "Queue", "AWS::SQS::Queue", `{"FifoQueue": false}`, "MyStack-Queue"},
+		{"a beginning that AWS keeps for itself", "SSM-Stack", "P", "AWS::SSM::Parameter", `{}`, "CFN-SSM-Stack-P"},
+		{"a beginning that is kept elsewhere only", "SSM-Stack", "Q", "AWS::SQS::Queue", `{}`, "SSM-Stack-Q"},
 		{"a letter comes first where one must (T-508)", "1st", "Db", "AWS::RDS::DBInstance", `{}`, "r1st-db"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

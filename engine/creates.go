@@ -21,19 +21,40 @@ import (
 
 // Creates that may take over a resource of the same name, or that may not be
 // sent twice blindly, are accounted for: their names are looked up when the
-// plan is known, and each is written down before the first of them is sent. So
-// nothing is taken that this stack cannot account for, and a later run knows
-// what a run that was killed may have made.
+// plan is known, and those of a type are written down before the first of them
+// is sent. So nothing is taken that this stack cannot account for, and a later
+// run knows what a run that was killed may have made. Each type waits for its
+// own look-ups only.
 type creates struct {
 	ledger   *state.Ledger
 	evidence *state.Evidence
 	open     map[string]state.Entry // of earlier runs
 
-	names map[string]*nameCheck // by logical id, of those that are looked up
+	names   map[string]*nameCheck      // by logical id, of those that are looked up
+	looking map[string]*sync.WaitGroup // by type
+	entries map[string]*entering       // by type
+	writing sync.WaitGroup
 
 	mu      sync.Mutex
 	tickets map[string]state.Ticket
 	fates   map[string]state.Fate
+}
+
+// An entering is the creates of one type being written down.
+type entering struct {
+	done chan struct{}
+	err  error
+}
+
+// wait returns when nothing is looked up or written down any more.
+func (c *creates) wait() {
+	if c == nil {
+		return
+	}
+	for _, looking := range c.looking {
+		looking.Wait()
+	}
+	c.writing.Wait()
 }
 
 // A nameCheck is the look-up of the name that a create would take.
@@ -50,7 +71,7 @@ func (d *deployment) openLedger(ctx context.Context, before reading) {
 	ledger := d.place.OpenLedger(ctx, before.presence.Ledger, before.record)
 	d.creates = &creates{
 		ledger: ledger, evidence: d.place.Evidence(before.record, ledger), open: ledger.Open(),
-		names: map[string]*nameCheck{}, tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{},
+		names: map[string]*nameCheck{}, looking: map[string]*sync.WaitGroup{}, entries: map[string]*entering{}, tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{},
 	}
 	for _, c := range d.Changes {
 		if c.Action != plan.Create {
@@ -69,10 +90,11 @@ func (d *deployment) openLedger(ctx context.Context, before reading) {
 	}
 }
 
-// lookUpNames asks who has the names, all at once within a limit for each API.
+// lookUpNames begins to ask who has the names, all at once within a limit for
+// each API.
 func (d *deployment) lookUpNames(ctx context.Context) {
 	const each, topics = 10, 4
-	slots := map[string]chan struct{}{}
+	slots, looking := map[string]chan struct{}{}, d.creates.looking
 	for _, n := range d.creates.names {
 		typ := n.request.Type
 		if slots[typ] == nil {
@@ -80,22 +102,20 @@ func (d *deployment) lookUpNames(ctx context.Context) {
 			if typ == "AWS::SNS::Topic" {
 				limit = topics
 			}
-			slots[typ] = make(chan struct{}, limit)
+			slots[typ], looking[typ] = make(chan struct{}, limit), &sync.WaitGroup{}
 		}
 	}
-	var wg sync.WaitGroup
 	for _, n := range d.creates.names {
 		if n.late {
 			continue
 		}
 		slot := slots[n.request.Type]
-		wg.Go(func() {
+		looking[n.request.Type].Go(func() {
 			slot <- struct{}{}
 			defer func() { <-slot }()
 			d.lookUp(ctx, n)
 		})
 	}
-	wg.Wait()
 }
 
 // lookUp decides whether a create may take its name.
@@ -129,20 +149,34 @@ func denied(err error) bool {
 	return ok && answer.HTTPStatusCode() == http.StatusForbidden
 }
 
-// intend writes the creates of the plan down, in one write.
-func (d *deployment) intend(ctx context.Context) error {
-	var intents []state.Intent
+// intend begins to write the creates of the plan down: those of a type when all
+// of its names are looked up. Types that are ready together share a write.
+func (d *deployment) intend(ctx context.Context) {
+	byType := map[string][]*plan.Change{}
 	for _, c := range d.Changes {
 		isNew := c.Action == plan.Create || c.Action == plan.Replace || c.Action == plan.MayReplace
-		if !isNew || d.decisions[c.LogicalID].Direct {
-			continue
+		if isNew && !d.decisions[c.LogicalID].Direct {
+			byType[c.Type] = append(byType[c.Type], c)
 		}
-		if n := d.creates.names[c.LogicalID]; n != nil && n.refusal != nil && !n.late && !reappears(n.request.Type) {
-			continue // it will not be sent
-		}
-		intents = append(intents, d.intent(c))
 	}
-	return d.enter(ctx, intents)
+	for typ, changes := range byType {
+		e := &entering{done: make(chan struct{})}
+		d.creates.entries[typ] = e
+		d.creates.writing.Go(func() {
+			defer close(e.done)
+			if looking := d.creates.looking[typ]; looking != nil {
+				looking.Wait()
+			}
+			var intents []state.Intent
+			for _, c := range changes {
+				if n := d.creates.names[c.LogicalID]; n != nil && n.refusal != nil && !n.late && !reappears(typ) {
+					continue // it will not be sent
+				}
+				intents = append(intents, d.intent(c))
+			}
+			e.err = d.enter(ctx, intents)
+		})
+	}
 }
 
 func (d *deployment) intent(c *plan.Change) state.Intent {
@@ -186,6 +220,11 @@ func (d *deployment) admit(ctx context.Context, c *plan.Change, req *provider.Re
 	if d.decisions[c.LogicalID].Direct {
 		req.Token = newToken()
 		return nil
+	}
+	if e := d.creates.entries[c.Type]; e != nil {
+		if <-e.done; e.err != nil {
+			return e.err
+		}
 	}
 	if n := d.creates.names[c.LogicalID]; n != nil {
 		if n.late {

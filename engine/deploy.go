@@ -163,7 +163,9 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if before, err = d.planUnderLock(reads, before); err != nil {
+	before, err = d.planUnderLock(reads, before)
+	defer func() { d.creates.wait() }()
+	if err != nil {
 		return err
 	}
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
@@ -277,7 +279,8 @@ func (d *deployment) rehearse(ctx context.Context) error {
 // confirm makes sure of what a plan stands on before it is carried out: that
 // the record still is the one that was read, if that is provisional; that the
 // stack's name is ours, where something is made or deleted under it; and whose
-// the names of new resources are. All is asked at once.
+// the names of new resources are. All is asked at once; who has which name is
+// not waited for.
 func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) error {
 	var wg sync.WaitGroup
 	var registered, confirmed error
@@ -295,6 +298,7 @@ func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) e
 	d.lookUpNames(ctx)
 	wg.Wait()
 	if confirmed != nil {
+		d.creates.wait() // who plans again looks again
 		return confirmed // a plan that is out of date says nothing about the name
 	}
 	return registered
@@ -317,9 +321,9 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 	var err error
 	if changing {
 		d.keepReferences()
-		if err = d.intend(ctx); err == nil {
-			err = d.withAssets(ctx, d.execute)
-		}
+		d.intend(ctx)
+		err = d.withAssets(ctx, d.execute)
+		d.creates.wait()
 	} else {
 		d.res.Counts.Unchanged = len(d.Changes)
 	}

@@ -28,12 +28,14 @@ var typeNeeds = []need{
 	{"AWS::Logs::LogGroup", []string{"CreateLogGroup", "PutRetentionPolicy"}},
 }
 
-// Of the state bucket, before the first resource and after the last.
+// Of the state bucket, before the first resource and after the last: what keeps
+// two runs apart, and a killed one from losing what it made.
 var (
 	openingNeeds = need{"the stack being this run's to change", []string{
-		"GetCallerIdentity",    // whose bucket it must be; beside it GetBucketLocation
-		"PutObject lock.json",  // beside it, the record is read
-		"GetObject state.json", // which may have been saved until the lock was had
+		"GetCallerIdentity",            // whose bucket it must be; beside it GetBucketLocation
+		"PutObject lock.json",          // beside it, the record is read
+		"GetObject state.json",         // which may have been saved until the lock was had; beside it, who has which name
+		"PutObject create-tokens.json", // so that a run after one that was killed finds what that made
 	}}
 	closingNeeds = need{"what was done being known", []string{
 		"PutObject state.json", // with the last resource in it

@@ -1,0 +1,91 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Deletable refuses a record of resources that says it is of another region
+// than its key: deleting would reach for the wrong ones.
+func (k *Stack) Deletable(r *Record) error {
+	if r == nil || r.Region == "" || r.Region == k.Region || len(r.Resources) == 0 {
+		return nil
+	}
+	return &MalformedError{
+		Key:      k.key(recordName),
+		Problems: []string{fmt.Sprintf("its region is %s and its key is of %s", r.Region, k.Region)},
+		Hint:     "find out in which region the resources are, and move the record to that region's key",
+	}
+}
+
+// Delete removes the record and what belongs to it: the ledger first, because
+// what vouches for creates must not outlive the record; then the record, if it
+// is the version read (Absent: there was none); its older copy; the journal;
+// the pending operations. A failure leaves what comes after it untouched.
+func (k *Stack) Delete(ctx context.Context, read ETag) error {
+	if err := k.delete(ctx, read); err != nil {
+		return fmt.Errorf("delete the record of stack %s in %s: %w", k.Name, k.Region, err)
+	}
+	return nil
+}
+
+func (k *Stack) delete(ctx context.Context, read ETag) error {
+	var wg sync.WaitGroup
+	var oldErr error
+	wg.Go(func() { _, oldErr = k.legacyBody(ctx) })
+	found, err := k.Presence(ctx)
+	wg.Wait()
+	if err != nil {
+		return err
+	}
+	if found.Ledger {
+		if err := k.store.remove(ctx, k.key(ledgerName)); err != nil {
+			return err
+		}
+	}
+	if read != Absent && read != Legacy { // then there is none to delete
+		err = k.store.removeIf(ctx, k.key(recordName), read)
+	}
+	if errors.Is(err, errUnsupported) {
+		err = k.store.remove(ctx, k.key(recordName)) // the lock alone guards it
+	}
+	if err != nil && !errors.Is(err, errAbsent) {
+		return err
+	}
+	if oldErr == nil {
+		oldErr = k.store.remove(ctx, k.legacyKey(recordName))
+	}
+	if oldErr != nil && !errors.Is(oldErr, errAbsent) {
+		return oldErr
+	}
+	if found.Journal {
+		if err := k.DeleteJournal(ctx); err != nil {
+			return err
+		}
+	}
+	if !found.Pending {
+		return nil
+	}
+	pending := k.key(pendingName)
+	if err := k.store.remove(ctx, pending); err != nil {
+		return err
+	}
+	k.store.purgeOrWarn(ctx, pending)
+	return nil
+}
+
+// Vacate ends what Delete began, with the lock still held: it writes down what
+// was kept, or that nothing was, and gives the stack's name back. Neither can
+// be made up for by another try of the command, so the second is done whatever
+// became of the first. An error is for a person to read.
+func (k *Stack) Vacate(ctx context.Context, kept []Kept, g *Registry) error {
+	return errors.Join(k.RetainLast(ctx, kept), g.Release(ctx))
+}
+
+// HandOver is Vacate for a record whose resources somebody else takes over:
+// nothing is left that this stack could take back.
+func (k *Stack) HandOver(ctx context.Context, g *Registry) error {
+	return errors.Join(k.RetainNothing(ctx), g.Release(ctx))
+}

@@ -37,6 +37,8 @@ func Resources() []provider.Resource {
 		cloudwatchResources(),
 		secretsManagerResources(),
 		kmsResources(),
+		apiGatewayResources(),
+		apiGatewayV2Resources(),
 	)
 }
 

@@ -55,7 +55,7 @@ func Classify(err error) (result.Outcome, result.Reason) {
 	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err):
 		return result.Failed, result.ReasonInput
 	case is[*SynthError](err), is[*synth.AppError](err), is[*synth.TimeoutError](err), is[*synth.NoAssemblyError](err),
-		is[*synth.LookupError](err), is[*synth.NoNodeError](err):
+		is[*synth.LookupError](err), is[*synth.NoProgramError](err):
 		return result.Failed, result.ReasonSynth
 	case is[*synth.NoAppError](err), is[*synth.ContextEntryError](err), is[*assembly.SelectionError](err):
 		return result.Failed, result.ReasonInput

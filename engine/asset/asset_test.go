@@ -198,6 +198,35 @@ func TestPublishSharesOneUpload(t *testing.T) {
 	}
 }
 
+func TestACallThatIsGivenUpDoesNotFailTheOthers(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "f.txt", "text")
+	b := &buckets{}
+	p := publisher(t, b)
+	f := one(t, manifest(dir, file("f.txt", "file")))
+	ctx, cancel := context.WithCancel(t.Context())
+	b.mu.Lock() // the first request gets no answer
+	var wg sync.WaitGroup
+	first := make(chan error, 1)
+	wg.Go(func() { first <- p.Publish(ctx, f) })
+	for range 8 {
+		wg.Go(func() {
+			if err := p.Publish(t.Context(), f); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	b.mu.Unlock()
+	wg.Wait()
+	if len(b.objects) != 1 {
+		t.Errorf("%d objects are there", len(b.objects))
+	}
+}
+
 func TestPublishExplains(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "f.txt", "text")

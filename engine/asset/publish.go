@@ -53,38 +53,46 @@ type Publisher struct {
 // A run is something that is done once. Whoever wants the same meanwhile waits
 // for it.
 type run struct {
-	done chan struct{}
-	err  error
+	done      chan struct{}
+	err       error
+	abandoned bool // because the context of who did it ended
 }
 
 // once does what a key stands for, once; only after a failure it is done
-// again. Nobody waits longer than his own context lasts.
+// again. Nobody waits longer than his own context lasts, nor fails because
+// another's did not.
 func (p *Publisher) once(ctx context.Context, key string, do func() error) error {
-	p.mu.Lock()
-	r, ok := p.runs[key]
-	if !ok {
-		if p.runs == nil {
-			p.runs = map[string]*run{}
+	for {
+		p.mu.Lock()
+		r, ok := p.runs[key]
+		if !ok {
+			if p.runs == nil {
+				p.runs = map[string]*run{}
+			}
+			r = &run{done: make(chan struct{})}
+			p.runs[key] = r
 		}
-		r = &run{done: make(chan struct{})}
-		p.runs[key] = r
-	}
-	p.mu.Unlock()
-	if ok {
+		p.mu.Unlock()
+		if !ok {
+			if r.err = do(); r.err != nil {
+				r.abandoned = ctx.Err() != nil
+				p.mu.Lock()
+				delete(p.runs, key)
+				p.mu.Unlock()
+			}
+			close(r.done)
+			return r.err
+		}
 		select {
 		case <-r.done:
+			if r.abandoned && ctx.Err() == nil {
+				continue
+			}
 			return r.err
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	if r.err = do(); r.err != nil {
-		p.mu.Lock()
-		delete(p.runs, key)
-		p.mu.Unlock()
-	}
-	close(r.done)
-	return r.err
 }
 
 func (p *Publisher) env() []string {

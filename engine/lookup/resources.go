@@ -98,7 +98,7 @@ func resourcesBy(ctx context.Context, client *cloudcontrol.Client, typ string, p
 
 func modelOf(d *types.ResourceDescription) (*value.Object, error) {
 	if d == nil {
-		return nil, errors.New("Cloud Control answered without a resource")
+		return nil, errors.New("the answer of Cloud Control holds no resource")
 	}
 	model, err := value.ParseObject([]byte(aws.ToString(d.Properties)))
 	if err != nil {

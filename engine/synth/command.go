@@ -23,7 +23,7 @@ func rewrite(command string, node func() (string, error)) (string, error) {
 	}
 	path, err := node()
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", &NoNodeError{Script: script}
+		return "", &NoProgramError{Program: "node", Command: command}
 	}
 	if err != nil {
 		return "", err

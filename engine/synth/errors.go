@@ -19,16 +19,17 @@ func (e *NoAppError) Remedy() string {
 	return "name the app's command, or the folder of its cloud assembly, with the input app, the variable CDKD_APP, or app in cdk.json"
 }
 
-// A NoNodeError says that an app is a script for node, and there is none.
-type NoNodeError struct{ Script string }
+// A NoProgramError says that there is nothing to run an app with: no shell, as
+// in the Action's image, or no node for a script.
+type NoProgramError struct{ Program, Command string }
 
-func (e *NoNodeError) Error() string {
-	return fmt.Sprintf("run the app %s: there is no node in PATH", e.Script)
+func (e *NoProgramError) Error() string {
+	return fmt.Sprintf("run the app %q: there is no %s in PATH", e.Command, e.Program)
 }
 
 // Remedy says what to do about it.
-func (e *NoNodeError) Remedy() string {
-	return "run the app where node is, with `npx cdk synth` in an earlier step, and name the folder that it wrote as app"
+func (e *NoProgramError) Remedy() string {
+	return "run the app where its language is, with `npx cdk synth` in an earlier step, and name the folder that it wrote as app"
 }
 
 // notFound is the exit status by which a shell says that a program is not

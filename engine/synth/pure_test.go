@@ -29,8 +29,8 @@ func TestRewrite(t *testing.T) { // T-11
 			t.Errorf("%q: got %q, %v, want %q", c.command, got, err, c.want)
 		}
 	}
-	var none *NoNodeError
-	if _, err := rewrite("app.js", func() (string, error) { return "", exec.ErrNotFound }); !errors.As(err, &none) || none.Script != "app.js" {
+	var none *NoProgramError
+	if _, err := rewrite("app.js", func() (string, error) { return "", exec.ErrNotFound }); !errors.As(err, &none) || none.Program != "node" || none.Command != "app.js" {
 		t.Errorf("without node (T-12): %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -52,15 +53,18 @@ func (s *synthesis) run(ctx context.Context) ([]assembly.Missing, error) {
 	env = s.with(env, contextVariable)
 
 	hide := hider(env)
+	left := shown
 	c := child.Command{
 		Args: []string{"sh", "-c", command}, Dir: s.Dir, Env: env, Grace: s.Grace,
-		Stdout: hiding{hide, s.Stdout}, Stderr: hiding{hide, s.Stderr},
+		Stdout: &printed{hide, &left, s.Stdout}, Stderr: &printed{hide, &left, s.Stderr},
 	}
 	err = c.Run(ctx)
 	exit, failed := errors.AsType[*child.ExitError](err)
 	switch {
 	case failed:
 		return nil, &AppError{Command: s.Command, Dir: s.Dir, Code: exit.Code, Status: exit.Status, Stderr: hide.Replace(exit.Tail)}
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, &NoProgramError{Program: "sh", Command: s.Command}
 	case errors.As(err, new(*TimeoutError)):
 		return nil, err
 	case err != nil:
@@ -160,16 +164,27 @@ func hider(env []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-type hiding struct {
+// shown is how much of what one run of the app prints is passed on. More would
+// only hide in the log what is of use there.
+const shown = 16 << 20
+
+// printed passes on what the app prints, without credentials. Two of them that
+// share what is left are not written to at once.
+type printed struct {
 	hide *strings.Replacer
+	left *int // of shown
 	to   io.Writer
 }
 
-func (h hiding) Write(lines []byte) (int, error) {
-	if h.to == nil {
+func (p *printed) Write(lines []byte) (int, error) {
+	if p.to == nil || *p.left <= 0 {
 		return len(lines), nil
 	}
-	if _, err := h.to.Write([]byte(h.hide.Replace(string(lines)))); err != nil {
+	text := p.hide.Replace(string(lines))
+	if *p.left -= len(lines); *p.left <= 0 {
+		text += fmt.Sprintf("… the app prints more than %d MiB; the rest is not shown\n", shown>>20)
+	}
+	if _, err := io.WriteString(p.to, text); err != nil {
 		return 0, err
 	}
 	return len(lines), nil

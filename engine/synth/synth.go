@@ -58,7 +58,7 @@ type Options struct {
 	Validate bool
 
 	// Stdout and Stderr take what the app prints, whole lines, never two at
-	// once. nil drops them.
+	// once, and not more than 16 MiB together. nil drops them.
 	Stdout, Stderr io.Writer
 	// Inform is told what is done, Warn what a person should look at. nil drops
 	// it.

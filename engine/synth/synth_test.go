@@ -308,7 +308,8 @@ func TestAppsThatFail(t *testing.T) {
 		"writes nothing":            {`true`, new(*synth.NoAssemblyError), "without writing a cloud assembly to ", "calls synth()"},
 		"writes no JSON":            {`echo '{' > "$CDK_OUTDIR/manifest.json"`, nil, "manifest.json: ", ""},
 		"does not end":              {`sleep 1000`, new(*synth.TimeoutError), "did not end within 100ms", "wait for input"},
-		"is a script, without node": {`bin/app.js`, new(*synth.NoNodeError), "bin/app.js: there is no node in PATH", "npx cdk synth"},
+		"is a script, without node": {`bin/app.js`, new(*synth.NoProgramError), `run the app "bin/app.js": there is no node in PATH`, "npx cdk synth"},
+		"has no shell":              {`python3 app.py`, new(*synth.NoProgramError), `run the app "python3 app.py": there is no sh in PATH`, "npx cdk synth"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRun(t, test.command)
@@ -316,7 +317,7 @@ func TestAppsThatFail(t *testing.T) {
 			switch test.want.(type) {
 			case **synth.TimeoutError:
 				r.Timeout = 100 * time.Millisecond
-			case **synth.NoNodeError:
+			case **synth.NoProgramError:
 				r.Environ = []string{"PATH=" + t.TempDir()}
 			}
 			r.Environ = append(r.Environ, "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI")
@@ -336,6 +337,18 @@ func TestAppsThatFail(t *testing.T) {
 				t.Errorf("the secret key came out: %s", all)
 			}
 		})
+	}
+}
+
+func TestAnAppThatPrintsWithoutMeasure(t *testing.T) {
+	r := newRun(t, `yes 'a line of output' | head -c 33554432; echo why >&2; exit 1`)
+	_, err := synth.Synthesize(t.Context(), r.Options)
+	var failed *synth.AppError
+	if !errors.As(err, &failed) || failed.Stderr != "why" {
+		t.Errorf("got %v", err)
+	}
+	if size := r.out.Len(); size < 16<<20 || size > 17<<20 || !strings.HasSuffix(r.out.String(), "more than 16 MiB; the rest is not shown\n") {
+		t.Errorf("%d bytes came through", size)
 	}
 }
 

@@ -9,13 +9,26 @@ import (
 	"github.com/org/cdkd-action/engine/lookup"
 )
 
-// A NoAppError says that nobody named an app.
-type NoAppError struct{ Dir string }
+// A NoAppError says that nobody named an app, or that its folder is none.
+type NoAppError struct {
+	Dir string
+	Err error // what is wrong with the folder
+}
 
-func (e *NoAppError) Error() string { return "no app was named for " + e.Dir }
+func (e *NoAppError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("there is no app to run in %s: %v", e.Dir, e.Err)
+	}
+	return "no app was named for " + e.Dir
+}
+
+func (e *NoAppError) Unwrap() error { return e.Err }
 
 // Remedy says what to do about it.
 func (e *NoAppError) Remedy() string {
+	if e.Err != nil {
+		return "correct the working directory: it is the folder of the app's cdk.json"
+	}
 	return "name the app's command, or the folder of its cloud assembly, with the input app, the variable CDKD_APP, or app in cdk.json"
 }
 
@@ -76,12 +89,22 @@ func (e *TimeoutError) Remedy() string {
 	return "look in the log for what it was doing; an app must not wait for input, and bundling can be slow the first time"
 }
 
-// A NoAssemblyError says that the app ended well and wrote nothing.
-type NoAssemblyError struct{ Command, Dir, Output string }
+// A NoAssemblyError says that the app ended well, and wrote nothing or
+// something else.
+type NoAssemblyError struct {
+	Command, Dir, Output string
+	Err                  error // what is wrong with what it wrote
+}
 
 func (e *NoAssemblyError) Error() string {
-	return fmt.Sprintf("the app %q in %s ended without writing a cloud assembly to %s", e.Command, e.Dir, e.Output)
+	text := fmt.Sprintf("the app %q in %s ended without writing a cloud assembly to %s", e.Command, e.Dir, e.Output)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
 }
+
+func (e *NoAssemblyError) Unwrap() error { return e.Err }
 
 // Remedy says what to do about it.
 func (e *NoAssemblyError) Remedy() string {

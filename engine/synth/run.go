@@ -120,9 +120,10 @@ func (s *synthesis) with(env []string, contextVariable string) []string {
 // missing reads what the app asks for. The rest of the manifest is read by who
 // deploys it.
 func (s *synthesis) missing(manifest string) ([]assembly.Missing, error) {
+	none := &NoAssemblyError{Command: s.Command, Dir: s.Dir, Output: s.Output}
 	body, err := os.ReadFile(manifest)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &NoAssemblyError{Command: s.Command, Dir: s.Dir, Output: s.Output}
+		return nil, none
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read what the app made: %w", err)
@@ -135,7 +136,8 @@ func (s *synthesis) missing(manifest string) ([]assembly.Missing, error) {
 		} `json:"missing"`
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
-		return nil, fmt.Errorf("read what the app made: %s: %w", manifest, err)
+		none.Err = fmt.Errorf("%s: %w", assembly.ManifestFile, err)
+		return nil, none
 	}
 	var all []assembly.Missing
 	seen := map[string]bool{}

@@ -134,6 +134,12 @@ func prepare(ctx context.Context, opt Options) (*synthesis, error) {
 	if opt.Command == "" || !filepath.IsAbs(opt.Output) {
 		return nil, fmt.Errorf("run the app: want a command and an absolute folder for its assembly, got %q and %q", opt.Command, opt.Output)
 	}
+	// Making the folder for the assembly would make this one, too.
+	if info, err := os.Stat(opt.Dir); err != nil {
+		return nil, &NoAppError{Dir: opt.Dir, Err: err}
+	} else if !info.IsDir() {
+		return nil, &NoAppError{Dir: opt.Dir, Err: errors.New("it is no folder")}
+	}
 	if err := os.MkdirAll(opt.Output, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for the assembly: %w", err)
 	}

@@ -306,7 +306,7 @@ func TestAppsThatFail(t *testing.T) {
 		"dies":                      {`kill -9 $$`, new(*synth.AppError), "signal: killed", "correct the app"},
 		"prints its credentials":    {`env >&2; exit 1`, new(*synth.AppError), "AWS_SECRET_ACCESS_KEY=***", "correct"},
 		"writes nothing":            {`true`, new(*synth.NoAssemblyError), "without writing a cloud assembly to ", "calls synth()"},
-		"writes no JSON":            {`echo '{' > "$CDK_OUTDIR/manifest.json"`, nil, "manifest.json: ", ""},
+		"writes no JSON":            {`echo '{' > "$CDK_OUTDIR/manifest.json"`, new(*synth.NoAssemblyError), "cdk.out: manifest.json: ", "calls synth()"},
 		"does not end":              {`sleep 1000`, new(*synth.TimeoutError), "did not end within 100ms", "wait for input"},
 		"is a script, without node": {`bin/app.js`, new(*synth.NoProgramError), `run the app "bin/app.js": there is no node in PATH`, "npx cdk synth"},
 		"has no shell":              {`python3 app.py`, new(*synth.NoProgramError), `run the app "python3 app.py": there is no sh in PATH`, "npx cdk synth"},
@@ -337,6 +337,20 @@ func TestAppsThatFail(t *testing.T) {
 				t.Errorf("the secret key came out: %s", all)
 			}
 		})
+	}
+}
+
+func TestAFolderThatIsNotThereIsNotMade(t *testing.T) {
+	r := newRun(t, "true"+finished)
+	parent := r.Dir
+	r.Dir = filepath.Join(parent, "typo")
+	r.Output = filepath.Join(r.Dir, "cdk.out")
+	var none *synth.NoAppError
+	if _, err := synth.Synthesize(t.Context(), r.Options); !errors.As(err, &none) || !strings.Contains(none.Remedy(), "working directory") {
+		t.Errorf("got %v", err)
+	}
+	if entries, err := os.ReadDir(parent); err != nil || len(entries) > 0 {
+		t.Errorf("made %v, %v", entries, err)
 	}
 }
 

@@ -121,7 +121,7 @@ func (c Classifier) byText(l link) Class {
 		return Propagation
 	case slices.ContainsFunc(transientPatterns, has):
 		return Transient
-	case has("does not exist") && !c.Deleting:
+	case has("does not exist") && !c.Deleting && !has("NoSuchKey"): // S3 shows at once what was written
 		return Transient
 	case taken(text):
 		return Collision

@@ -26,6 +26,7 @@ import (
 // run knows what a run that was killed may have made. Each type waits for its
 // own look-ups only.
 type creates struct {
+	opened   chan struct{} // closes when the next three are known
 	ledger   *state.Ledger
 	evidence *state.Evidence
 	open     map[string]state.Entry // of earlier runs
@@ -69,9 +70,16 @@ type nameCheck struct {
 // openLedger opens the ledger. Nothing is read that is not there.
 func (d *deployment) openLedger(ctx context.Context, before reading) {
 	ledger := d.place.OpenLedger(ctx, before.presence.Ledger, before.record)
-	d.creates = &creates{
-		ledger: ledger, evidence: d.place.Evidence(before.record, ledger), open: ledger.Open(),
-		names: map[string]*nameCheck{}, looking: map[string]*sync.WaitGroup{}, entries: map[string]*entering{}, tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{},
+	d.creates.ledger, d.creates.evidence, d.creates.open = ledger, d.place.Evidence(before.record, ledger), ledger.Open()
+	close(d.creates.opened)
+}
+
+// named are the creates whose names are to be looked up.
+func (d *deployment) named() *creates {
+	all := &creates{
+		opened: make(chan struct{}),
+		names:  map[string]*nameCheck{}, looking: map[string]*sync.WaitGroup{}, entries: map[string]*entering{},
+		tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{},
 	}
 	for _, c := range d.Changes {
 		if c.Action != plan.Create {
@@ -86,8 +94,9 @@ func (d *deployment) openLedger(ctx context.Context, before reading) {
 		req.Properties, req.Name, req.NameProperty = c.Desired, name.Value, name.Property
 		// A rule's name counts on its own bus, which may still have to be made.
 		_, late := c.Desired.Value("EventBusName").(*value.Object)
-		d.creates.names[c.LogicalID] = &nameCheck{request: req, driver: driver, late: late}
+		all.names[c.LogicalID] = &nameCheck{request: req, driver: driver, late: late}
 	}
+	return all
 }
 
 // lookUpNames begins to ask who has the names, all at once within a limit for
@@ -136,6 +145,7 @@ func (d *deployment) lookUp(ctx context.Context, n *nameCheck) {
 		LogicalID: n.request.LogicalID, Type: n.request.Type, Name: n.request.Name,
 		PhysicalID: held.PhysicalID, Created: held.Created, OwnerTag: held.Tags[provider.OwnerTagKey],
 	}
+	<-d.creates.opened
 	verdict := d.creates.evidence.License(ctx, holder)
 	if verdict.Proof != "" {
 		n.taken = true

@@ -284,7 +284,9 @@ func (d *deployment) rehearse(ctx context.Context) error {
 func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) error {
 	var wg sync.WaitGroup
 	var registered, confirmed error
-	d.registry = d.place.Registry()
+	d.registry, d.creates = d.place.Registry(), d.named()
+	d.lookUpNames(ctx)
+	wg.Go(func() { d.openLedger(ctx, r) })
 	if provisional {
 		wg.Go(func() { confirmed = d.place.Confirm(ctx, r.etag) })
 	}
@@ -294,8 +296,6 @@ func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) e
 	case d.destructive():
 		wg.Go(func() { registered = d.registry.Check(ctx) })
 	}
-	d.openLedger(ctx, r)
-	d.lookUpNames(ctx)
 	wg.Wait()
 	if confirmed != nil {
 		d.creates.wait() // who plans again looks again

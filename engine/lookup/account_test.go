@@ -2,6 +2,8 @@ package lookup_test
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,8 +16,10 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
+	r53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/engine/lookup"
 	"github.com/org/cdkd-action/internal/sandbox"
@@ -33,7 +37,7 @@ func must[T any](out T, err error) func(*testing.T) T {
 }
 
 // account starts an emulated account.
-func account(t *testing.T) (aws.Config, *lookup.Source) {
+func account(t *testing.T) (*sandbox.Sandbox, aws.Config, *lookup.Source) {
 	t.Helper()
 	if !sandbox.MotoAvailable() {
 		t.Skip("needs moto_server: pip install 'moto[server]'")
@@ -49,7 +53,7 @@ func account(t *testing.T) (aws.Config, *lookup.Source) {
 	})
 	cfg := s.Config()
 	cfg.HTTPClient = at(s.URL).Config("").HTTPClient
-	return cfg, &lookup.Source{Region: cfg.Region, Config: func(region string) aws.Config {
+	return s, cfg, &lookup.Source{Region: cfg.Region, Config: func(region string) aws.Config {
 		c := cfg.Copy()
 		c.Region = region
 		return c
@@ -126,7 +130,7 @@ func (n network) fill(text string) string {
 }
 
 func TestVPC(t *testing.T) {
-	cfg, source := account(t)
+	_, cfg, source := account(t)
 	n := build(t, ec2.NewFromConfig(cfg))
 	const flat = `"vpcId":"{vpc}","vpcCidrBlock":"10.0.0.0/16","ownerAccountId":"123456789012","availabilityZones":["eu-west-1a","eu-west-1b","eu-west-1c"],
 		"publicSubnetIds":["{web-a}","{web-b}"],"publicSubnetNames":["web","web"],"publicSubnetRouteTableIds":["{table main}","{table web}"],
@@ -149,15 +153,19 @@ func TestVPC(t *testing.T) {
 	}
 }
 
-// TestAccount puts one question of each kind to an emulated account, whose
-// answers were not written for it.
+// TestAccount puts questions of each kind to an emulated account, whose answers
+// were not written for it. What is asked for them is what the guide says.
 func TestAccount(t *testing.T) {
-	cfg, source := account(t)
+	s, cfg, source := account(t)
 	ctx := t.Context()
 	n := build(t, ec2.NewFromConfig(cfg))
 
 	must(ssm.NewFromConfig(cfg).PutParameter(ctx, &ssm.PutParameterInput{Name: aws.String("/p"), Value: aws.String("v"), Type: ssmtypes.ParameterTypeString}))(t)
 	zone := must(route53.NewFromConfig(cfg).CreateHostedZone(ctx, &route53.CreateHostedZoneInput{Name: aws.String("example.com"), CallerReference: aws.String("r")}))(t)
+	must(route53.NewFromConfig(cfg).CreateHostedZone(ctx, &route53.CreateHostedZoneInput{
+		Name: aws.String("internal.example"), CallerReference: aws.String("p"), HostedZoneConfig: &r53types.HostedZoneConfig{PrivateZone: true},
+		VPC: &r53types.VPC{VPCId: &n.vpc, VPCRegion: r53types.VPCRegionEuWest1},
+	}))(t)
 	zoneID := strings.TrimPrefix(*zone.HostedZone.Id, "/hostedzone/")
 	keys := kms.NewFromConfig(cfg)
 	key := *must(keys.CreateKey(ctx, &kms.CreateKeyInput{}))(t).KeyMetadata.KeyId
@@ -183,7 +191,15 @@ func TestAccount(t *testing.T) {
 		return strings.Compare(*a.CreationDate+*a.ImageId, *b.CreationDate+*b.ImageId)
 	})
 
+	asked := map[string]map[string]bool{}
 	for _, q := range []question{
+		{"hosted zone of another VPC (T-33)", "hosted-zone", `{"domainName":"internal.example","privateZone":true,"vpcId":"vpc-other"}`, nil, "", "there is no hosted zone internal.example. of vpc-other"},
+		{"VPC (T-34)", "vpc-provider", `{"filter":{"tag:Name":"none"}}`, nil, "", "there is no VPC"},
+		{"the VPC (T-34)", "vpc-provider", fmt.Sprintf(`{"filter":{"vpc-id":%q},"subnetGroupNameTag":"none"}`, n.vpc), nil, n.fill(`{"vpcId":"{vpc}","vpcCidrBlock":"10.0.0.0/16","ownerAccountId":"123456789012",
+			"availabilityZones":["eu-west-1a","eu-west-1b","eu-west-1c"],"vpnGatewayId":"{vpn}",
+			"publicSubnetIds":["{web-a}","{web-b}"],"publicSubnetNames":["Public","Public"],"publicSubnetRouteTableIds":["{table main}","{table web}"],
+			"privateSubnetIds":["{app-a}"],"privateSubnetNames":["Private"],"privateSubnetRouteTableIds":["{table app}"],
+			"isolatedSubnetIds":["{unnamed}","{db-c}"],"isolatedSubnetNames":["Isolated","Isolated"],"isolatedSubnetRouteTableIds":["{table main}","{table main}"]}`), ""},
 		{"zones (T-30)", "availability-zones", `{"region":"eu-central-1"}`, nil, `["eu-central-1a","eu-central-1b","eu-central-1c"]`, ""},
 		{"parameter (T-31)", "ssm", `{"parameterName":"/p"}`, nil, `"v"`, ""},
 		{"no parameter (T-32)", "ssm", `{"parameterName":"/none","ignoreErrorOnMissingContext":true,"dummyValue":"d"}`, nil, `"d"`, ""},
@@ -201,6 +217,45 @@ func TestAccount(t *testing.T) {
 		{"resources (T-42)", "cc-api-provider", `{"typeName":"AWS::Logs::LogGroup","propertyMatch":{"RetentionInDays":7},"propertiesToReturn":["LogGroupName"]}`, nil, `[{"Identifier":"g","LogGroupName":"g"}]`, ""},
 		{"endpoint service (T-44)", "endpoint-service-availability-zones", `{"serviceName":"com.amazonaws.eu-west-1.sqs"}`, nil, `["eu-west-1a","eu-west-1b","eu-west-1c"]`, ""},
 	} {
+		s.ClearLog()
 		t.Run(q.name, func(t *testing.T) { q.run(t, source) })
+		if asked[q.provider] == nil {
+			asked[q.provider] = map[string]bool{}
+		}
+		for _, r := range s.Log() {
+			asked[q.provider][permission(r)] = true
+		}
 	}
+
+	guide, err := os.ReadFile("../../docs/apps.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for line := range strings.Lines(string(guide)) {
+		if row := strings.Split(line, " | "); len(row) == 2 && strings.HasPrefix(row[0], "| `") {
+			want = append(want, strings.Trim(row[0], "| `")+": "+strings.ReplaceAll(strings.Trim(row[1], "| `\n"), "`", ""))
+		}
+	}
+	var got []string
+	for _, provider := range slices.Sorted(maps.Keys(asked)) {
+		got = append(got, provider+": "+strings.Join(slices.Sorted(maps.Keys(asked[provider])), " "))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what docs/apps.md says (-) is not what is asked (+)\n%s", diff)
+	}
+}
+
+// permission is the IAM action that a request needs.
+func permission(r sandbox.Request) string {
+	service, action := r.Service, r.Action
+	switch {
+	case service == "cloudcontrolapi":
+		service = "cloudformation"
+	case strings.Contains(action, "/hostedzonesbyname"):
+		action = "ListHostedZonesByName"
+	case strings.Contains(action, "/hostedzone/"):
+		action = "GetHostedZone"
+	}
+	return service + ":" + action
 }

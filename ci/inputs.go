@@ -13,6 +13,8 @@ const (
 	Destroy     Name = "destroy"
 	StateList   Name = "state list"
 	StateShow   Name = "state show"
+	StateInfo   Name = "state info"
+	StateRows   Name = "state resources"
 	ForceUnlock Name = "force-unlock"
 	Rollback    Name = "rollback"
 	Bootstrap   Name = "bootstrap"
@@ -83,6 +85,8 @@ type Inputs struct {
 	Comment     CommentMode
 	CommentKey  string
 
+	Long    bool
+	Tree    bool
 	JSON    bool
 	Verbose bool
 }

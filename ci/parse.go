@@ -152,6 +152,11 @@ func together(c Command, in *Inputs, interactive bool) (faults []Fault) {
 	if in.All && n > 0 {
 		faults = append(faults, Fault{Input: "all", Want: "give either all or stacks, not both"})
 	}
+	if c.refuse != nil {
+		if input, want := c.refuse(in); want != "" {
+			faults = append(faults, Fault{Input: input, Want: want})
+		}
+	}
 	if c.Consent != "" && !in.Yes && !interactive {
 		faults = append(faults, Fault{Input: "yes", Want: fmt.Sprintf("%s %s and there is no terminal to ask on; set yes to true to agree", c.Name, c.Consent)})
 	}

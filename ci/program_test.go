@@ -124,9 +124,9 @@ func TestFaults(t *testing.T) {
   all: want true or false, got "yes"
   concurrency: want a whole number above zero, got "0"`},
 		{"an unknown command", nil, []string{"INPUT_COMMAND=deplyo"},
-			`input command: want one of deploy, diff, destroy, rollback, bootstrap, state list, state show, force-unlock, got "deplyo"`},
+			`input command: want one of ` + strings.Join(actionCommands(), ", ") + `, got "deplyo"`},
 		{"the demo is for terminals", nil, []string{"INPUT_COMMAND=demo"},
-			`input command: want one of deploy, diff, destroy, rollback, bootstrap, state list, state show, force-unlock, got "demo"`},
+			`input command: want one of ` + strings.Join(actionCommands(), ", ") + `, got "demo"`},
 		{"a secret is not repeated", nil, []string{"INPUT_PARAMETERS=DbPassword hunter2"},
 			`input parameters: want a list of name=value, one entry a line, entry 1 is not`},
 		{"a parameter twice", nil, []string{"INPUT_PARAMETERS=A=hunter2\nA=hunter3"},

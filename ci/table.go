@@ -11,6 +11,8 @@ type Command struct {
 	MinStacks, MaxStacks int
 	// Consent, when not "", is what the command does that needs a yes.
 	Consent string
+	// refuse, when set, finds what no single input shows; "" is nothing.
+	refuse func(*Inputs) (input, want string)
 	// TerminalOnly commands cannot be the Action's input "command".
 	TerminalOnly bool
 }
@@ -27,10 +29,20 @@ var commands = []Command{
 		Description: "Undo what failed and interrupted deploys of a stack did, back to the last one that succeeded."},
 	{Name: Bootstrap, MaxStacks: 0,
 		Description: "Make the state bucket, with versions, encryption, and a policy that keeps other accounts out."},
+	{Name: StateInfo, MaxStacks: 0,
+		Description: "Show which state bucket is used, what chose it, and what is in it."},
 	{Name: StateList, MaxStacks: 0,
-		Description: "List the stacks that the state bucket knows."},
+		Description: "List the stacks that the state bucket knows.",
+		refuse: func(in *Inputs) (string, string) {
+			if in.Tree && in.Long {
+				return "tree", "give either tree or long, not both"
+			}
+			return "", ""
+		}},
 	{Name: StateShow, MinStacks: 1, MaxStacks: 1,
 		Description: "Show what is recorded of a stack, and who holds its lock."},
+	{Name: StateRows, MinStacks: 1, MaxStacks: 1,
+		Description: "List what is recorded of a stack's resources: logical id, type and physical id. Without their properties, which `state show` has."},
 	{Name: ForceUnlock, MinStacks: 1, MaxStacks: -1,
 		Description: "Remove the lock of stacks whose holder is known to be dead."},
 	{Name: Demo, MaxStacks: 0, TerminalOnly: true,
@@ -66,7 +78,7 @@ type Input struct {
 
 var (
 	onApp    = []Name{Deploy, Diff, Destroy}
-	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateList, StateShow, ForceUnlock}
+	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, ForceUnlock}
 	changing = []Name{Deploy, Destroy, Rollback}
 )
 
@@ -75,13 +87,13 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Destroy, Rollback, StateShow, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Destroy, Rollback, StateShow, StateRows, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one."},
 	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: onApp,
 		Description: "Take all stacks of the app."},
 	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: onApp, Restricts: true,
 		Description: "Take only the stacks that were named, without those they depend on."},
-	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, ForceUnlock}, Restricts: true,
+	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, StateRows, ForceUnlock}, Restricts: true,
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: onApp,
@@ -154,7 +166,11 @@ var table = []Input{
 	{Name: "comment-key", Field: func(in *Inputs) any { return &in.CommentKey }, ActionOnly: true, Commands: onApp,
 		Description: "Tells apart the comments of several steps that work on one app for the same pull request."},
 
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Rollback, StateList, StateShow},
+	{Name: "long", Field: func(in *Inputs) any { return &in.Long }, Default: "false", Commands: []Name{StateList, StateRows},
+		Description: "Say more of each: of stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
+	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
+		Description: "Show nested stacks below those that they are nested in."},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Rollback, StateInfo, StateList, StateShow, StateRows},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

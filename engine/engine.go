@@ -92,6 +92,7 @@ type Engine struct {
 
 	account func(context.Context) (string, error)
 	open    func(context.Context) (*state.Store, error)
+	choice  state.Choice // of the bucket; set by open
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -177,6 +178,7 @@ func (e *Engine) openStore(ctx context.Context) (*state.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.choice = choice
 	// Open makes do without the account; nothing after it does.
 	if _, err := e.account(ctx); err != nil {
 		return nil, err

@@ -33,24 +33,10 @@ func (e *Engine) StateShow(ctx context.Context, stack, region string) (*Shown, e
 	if err != nil {
 		return nil, err
 	}
-	if region == "" {
-		regions, err := regionsOf(ctx, store, stack)
-		if err != nil {
-			return nil, err
-		}
-		switch len(regions) {
-		case 0:
-			return nil, notRecorded(stack, store)
-		case 1:
-			region = regions[0]
-		default:
-			return nil, &InputError{
-				What: fmt.Sprintf("stack %s is recorded in several regions: %s", stack, strings.Join(regions, ", ")),
-				Next: "name one with stack-region",
-			}
-		}
+	place, err := recorded(ctx, store, stack, region)
+	if err != nil {
+		return nil, err
 	}
-	place := store.Stack(stack, region)
 	var shown Shown
 	var wg sync.WaitGroup
 	var lockErr error
@@ -64,6 +50,33 @@ func (e *Engine) StateShow(ctx context.Context, stack, region string) (*Shown, e
 		err = notRecorded(stack, store)
 	}
 	return &shown, err
+}
+
+// recorded is the place of a stack that is there to be read. region may be ""
+// when there is only one.
+func recorded(ctx context.Context, store *state.Store, stack, region string) (*state.Stack, error) {
+	if region != "" {
+		return store.Stack(stack, region), nil
+	}
+	regions, err := regionsOf(ctx, store, stack)
+	if err != nil {
+		return nil, err
+	}
+	switch len(regions) {
+	case 0:
+		return nil, notRecorded(stack, store)
+	case 1:
+		return store.Stack(stack, regions[0]), nil
+	}
+	return nil, inSeveral(fmt.Sprintf("stack %s is recorded", stack), regions)
+}
+
+// inSeveral asks for a region where there are several to choose from.
+func inSeveral(what string, regions []string) error {
+	return &InputError{
+		What: fmt.Sprintf("%s in several regions: %s", what, strings.Join(regions, ", ")),
+		Next: "name one with stack-region",
+	}
 }
 
 func notRecorded(stack string, store *state.Store) error {

@@ -157,31 +157,6 @@ func (s *step) bootstrap(ctx context.Context) error {
 	return nil
 }
 
-func (s *step) stateList(ctx context.Context) error {
-	ctx, cancel := s.window.Interruptible(ctx)
-	defer cancel()
-	refs, err := s.engine.StateList(ctx)
-	if err != nil {
-		return s.refuse(err)
-	}
-	var text strings.Builder
-	list := []any{}
-	for _, r := range refs {
-		if r.Region == "" {
-			fmt.Fprintln(&text, r.Stack)
-			list = append(list, value.NewObject("stackName", r.Stack))
-			continue
-		}
-		fmt.Fprintf(&text, "%s (%s)\n", r.Stack, r.Region)
-		list = append(list, value.NewObject("stackName", r.Stack, "region", r.Region))
-	}
-	if s.in.JSON {
-		return s.printJSON(list)
-	}
-	s.surface.Print(text.String())
-	return nil
-}
-
 func (s *step) stateShow(ctx context.Context) error {
 	ctx, cancel := s.window.Interruptible(ctx)
 	defer cancel()

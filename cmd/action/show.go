@@ -46,14 +46,7 @@ func shownText(shown *engine.Shown, now time.Time) string {
 	r := shown.Record
 	fmt.Fprintf(&b, "%s in %s, saved %s (version %d)\n", report.Line(r.StackName), report.Line(r.Region),
 		time.UnixMilli(r.LastModified).UTC().Format(time.RFC3339), r.Version)
-	switch l := shown.Lock; {
-	case l == nil:
-		b.WriteString("not locked\n")
-	case l.Expired(now):
-		fmt.Fprintf(&b, "lock of %s (%s), expired\n", report.Line(l.Owner), report.Line(l.Operation))
-	default:
-		fmt.Fprintf(&b, "locked by %s (%s), until %s\n", report.Line(l.Owner), report.Line(l.Operation), l.Expires.UTC().Format(time.RFC3339))
-	}
+	b.WriteString(lockText(shown.Lock, now) + "\n")
 	fmt.Fprintf(&b, "%d resources\n", len(r.Resources))
 	for _, id := range r.LogicalIDs() {
 		row := r.Row(id)
@@ -70,4 +63,15 @@ func shownText(shown *engine.Shown, now time.Time) string {
 		}
 	}
 	return b.String()
+}
+
+// lockText says who holds a lock.
+func lockText(l *state.LockRecord, now time.Time) string {
+	switch {
+	case l == nil:
+		return "not locked"
+	case l.Expired(now):
+		return fmt.Sprintf("lock of %s (%s), expired", report.Line(l.Owner), report.Line(l.Operation))
+	}
+	return fmt.Sprintf("locked by %s (%s), until %s", report.Line(l.Owner), report.Line(l.Operation), l.Expires.UTC().Format(time.RFC3339))
 }

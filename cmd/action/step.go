@@ -68,6 +68,10 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.stateList(ctx)
 	case ci.StateShow:
 		return s.stateShow(ctx)
+	case ci.StateInfo:
+		return s.stateInfo(ctx)
+	case ci.StateRows:
+		return s.stateResources(ctx)
 	case ci.ForceUnlock:
 		return s.forceUnlock(ctx)
 	}

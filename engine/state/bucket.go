@@ -48,6 +48,7 @@ type Store struct {
 	bucket  string
 	prefix  string
 	region  string
+	located bool // the region is known, not assumed
 	profile string
 	warn    func(string)
 
@@ -69,6 +70,7 @@ func Open(ctx context.Context, cfg aws.Config, opt Options) (*Store, error) {
 		wg      sync.WaitGroup
 		account string
 		region  = opt.Region
+		located = true
 	)
 	cfg = ownPool(cfg)
 	if opt.Account != nil {
@@ -79,7 +81,7 @@ func Open(ctx context.Context, cfg aws.Config, opt Options) (*Store, error) {
 		})
 	}
 	if region == "" {
-		region = bucketLocation(ctx, cfg, opt.Bucket)
+		region, located = bucketLocation(ctx, cfg, opt.Bucket)
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
@@ -96,6 +98,7 @@ func Open(ctx context.Context, cfg aws.Config, opt Options) (*Store, error) {
 		bucket:  opt.Bucket,
 		prefix:  opt.Prefix,
 		region:  region,
+		located: located,
 		profile: opt.Profile,
 	}, nil
 }
@@ -115,6 +118,10 @@ func (s *Store) Prefix() string { return s.prefix }
 
 // Region is where the bucket is, as far as is known.
 func (s *Store) Region() string { return s.region }
+
+// Located tells whether Region is what S3 said, and not where the caller is
+// because S3 did not say.
+func (s *Store) Located() bool { return s.located }
 
 // Check asks whether the bucket is there and may be used, for a command that
 // does something costly before its first request on an object.
@@ -146,25 +153,25 @@ func newClient(cfg aws.Config, region, account string) *s3.Client {
 
 // bucketLocation asks where the bucket is. Who may not ask is taken to be in
 // the right place: the first request on an object tells otherwise.
-func bucketLocation(ctx context.Context, cfg aws.Config, bucket string) string {
-	region := cfg.Region
+func bucketLocation(ctx context.Context, cfg aws.Config, bucket string) (region string, known bool) {
+	region = cfg.Region
 	if region == "" {
 		region = "us-east-1"
 	}
 	out, err := newClient(cfg, region, "").GetBucketLocation(ctx, &s3.GetBucketLocationInput{Bucket: &bucket})
 	if err != nil {
 		if r := bucketRegion(err); r != "" {
-			return r // a redirect says it too
+			return r, true // a redirect says it too
 		}
-		return region
+		return region, false
 	}
 	switch out.LocationConstraint {
 	case "":
-		return "us-east-1"
+		return "us-east-1", true
 	case "EU":
-		return "eu-west-1"
+		return "eu-west-1", true
 	}
-	return string(out.LocationConstraint)
+	return string(out.LocationConstraint), true
 }
 
 // A Source says how a bucket was chosen.
@@ -264,7 +271,8 @@ func bucketExists(ctx context.Context, client *s3.Client, bucket string) (bool, 
 // hasState tells whether a bucket holds anything under the default prefix. A
 // bucket that cannot be looked into counts as used.
 func hasState(ctx context.Context, cfg aws.Config, account, bucket string) bool {
-	out, err := newClient(cfg, bucketLocation(ctx, cfg, bucket), account).ListObjectsV2(ctx, &s3.ListObjectsV2Input{
+	region, _ := bucketLocation(ctx, cfg, bucket)
+	out, err := newClient(cfg, region, account).ListObjectsV2(ctx, &s3.ListObjectsV2Input{
 		Bucket: &bucket, Prefix: aws.String(DefaultPrefix + "/"), MaxKeys: aws.Int32(1),
 	})
 	return err != nil || len(out.Contents) > 0

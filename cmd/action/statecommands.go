@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func (s *step) stateInfo(ctx context.Context) error {
+	ctx, cancel := s.window.Interruptible(ctx)
+	defer cancel()
+	o, err := s.engine.StateInfo(ctx)
+	if err != nil {
+		return s.refuse(err)
+	}
+	return s.show(overviewJSON(o), overviewText(o))
+}
+
+func (s *step) stateList(ctx context.Context) error {
+	ctx, cancel := s.window.Interruptible(ctx)
+	defer cancel()
+	if s.in.Long {
+		all, err := s.engine.StateSurvey(ctx)
+		if err != nil {
+			return s.refuse(err)
+		}
+		for _, f := range all {
+			if f.Err != nil {
+				s.surface.Warning(ci.Annotation{Title: "State", Message: f.Err.Error()})
+			}
+		}
+		return s.show(surveyJSON(all, time.Now()), surveyText(all, time.Now()))
+	}
+	refs, err := s.engine.StateList(ctx)
+	if err != nil {
+		return s.refuse(err)
+	}
+	if s.in.Tree {
+		roots := forest(refs)
+		return s.show(forestJSON(roots), forestText(roots))
+	}
+	var text strings.Builder
+	list := []any{}
+	for _, r := range refs {
+		text.WriteString(refText(r) + "\n")
+		list = append(list, value.NewObject("stackName", r.Stack, "region", regionJSON(r)))
+	}
+	return s.show(list, text.String())
+}
+
+func (s *step) stateResources(ctx context.Context) error {
+	ctx, cancel := s.window.Interruptible(ctx)
+	defer cancel()
+	r, err := s.engine.StateResources(ctx, s.in.Stacks[0], strings.ToLower(s.in.StackRegion))
+	if r == nil {
+		return s.refuse(err)
+	}
+	if err != nil { // the record can be shown in part
+		s.surface.Warning(ci.Annotation{Title: "State", Message: err.Error()})
+	}
+	text := rowsText(r)
+	if s.in.Long {
+		text = rowsLongText(r)
+	}
+	return s.show(rowsJSON(r), text)
+}
+
+// show prints one of the two forms.
+func (s *step) show(form any, text string) error {
+	if s.in.JSON {
+		return s.printJSON(form)
+	}
+	s.surface.Print(text)
+	return nil
+}
+
+// regionJSON is null for a record of the oldest form that does not say.
+func regionJSON(r state.Ref) any {
+	if r.Region == "" {
+		return nil
+	}
+	return r.Region
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// isoTime is how the JSON forms write a time.
+const isoTime = "2006-01-02T15:04:05.000Z"
+
+// chosenBy says in words what named the bucket.
+var chosenBy = map[state.Source]string{
+	state.FromInput:         "the input state-bucket",
+	state.FromEnvironment:   "the variable CDKD_STATE_BUCKET",
+	state.FromCDKJSON:       "context.cdkd.stateBucket of cdk.json",
+	state.FromDefault:       "the account's default",
+	state.FromLegacyDefault: "the account's default of the old form, which state migrate moves to the new one",
+}
+
+func overviewText(o *engine.Overview) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	version := "unknown"
+	if o.Version > 0 {
+		version = fmt.Sprint(o.Version)
+	}
+	fmt.Fprintf(w, "bucket\t%s\n", report.Line(o.Bucket))
+	fmt.Fprintf(w, "region\t%s\n", cmp.Or(report.Line(o.Region), "unknown"))
+	fmt.Fprintf(w, "chosen by\t%s\n", chosenBy[o.Source])
+	fmt.Fprintf(w, "record version\t%s\n", version)
+	fmt.Fprintf(w, "stacks\t%d\n", o.Stacks)
+	for _, a := range o.Assets {
+		fmt.Fprintf(w, "assets in %s\t%s, %s\n", report.Line(a.Region), report.Line(a.AssetBucket), report.Line(a.ContainerRepo))
+	}
+	w.Flush() // into memory
+	return b.String()
+}
+
+func overviewJSON(o *engine.Overview) *value.Object {
+	var region, version any = nil, "unknown"
+	how := "unknown"
+	if o.Region != "" {
+		region, how = o.Region, "auto-detected"
+	}
+	if o.Version > 0 {
+		version = value.Int(o.Version)
+	}
+	assets := []any{}
+	for _, a := range o.Assets {
+		assets = append(assets, value.NewObject("region", a.Region, "assetBucket", a.AssetBucket, "containerRepo", a.ContainerRepo))
+	}
+	return value.NewObject("bucket", o.Bucket, "region", region, "regionSource", how, "bucketSource", string(o.Source),
+		"schemaVersion", version, "stackCount", value.Int(o.Stacks), "assetStorage", assets)
+}
+
+func surveyText(all []state.Surveyed, now time.Time) string {
+	var b strings.Builder
+	for _, f := range all {
+		b.WriteString(refText(f.Ref) + "\n")
+		if r := f.Record; r != nil {
+			fmt.Fprintf(&b, "  %d resources, saved %s\n", len(r.Resources), time.UnixMilli(r.LastModified).UTC().Format(time.RFC3339))
+		} else {
+			b.WriteString("  the record cannot be read\n")
+		}
+		b.WriteString("  " + lockText(f.Lock, now) + "\n")
+	}
+	return b.String()
+}
+
+func surveyJSON(all []state.Surveyed, now time.Time) []any {
+	list := []any{}
+	for _, f := range all {
+		var count, saved any = value.Int(0), nil
+		if r := f.Record; r != nil {
+			count = value.Int(len(r.Resources))
+			saved = time.UnixMilli(r.LastModified).UTC().Format(isoTime)
+		}
+		list = append(list, value.NewObject("stackName", f.Stack, "region", regionJSON(f.Ref),
+			"resourceCount", count, "lastModified", saved, "locked", f.Lock != nil && !f.Lock.Expired(now)))
+	}
+	return list
+}
+
+// rowsText has three columns and nothing else, for other programs to read.
+func rowsText(r *state.Record) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, id := range sortedIDs(r) {
+		row := r.Row(id)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", report.Line(id), report.Line(row.ResourceType), report.Line(row.PhysicalID))
+	}
+	w.Flush() // into memory
+	return b.String()
+}
+
+func rowsLongText(r *state.Record) string {
+	var b strings.Builder
+	for _, id := range sortedIDs(r) {
+		row := r.Row(id)
+		fmt.Fprintf(&b, "%s (%s) %s\n", report.Line(id), report.Line(row.ResourceType), report.Line(row.PhysicalID))
+		if len(row.Dependencies) > 0 {
+			fmt.Fprintf(&b, "  depends on %s\n", report.Line(strings.Join(row.Dependencies, ", ")))
+		}
+		for name, v := range row.Attributes.All() {
+			fmt.Fprintf(&b, "  %s = %s\n", report.Line(name), report.Line(value.JSON(v)))
+		}
+	}
+	return b.String()
+}
+
+func rowsJSON(r *state.Record) []any {
+	list := []any{}
+	for _, id := range sortedIDs(r) {
+		row := r.Row(id)
+		dependencies := []any{}
+		for _, d := range row.Dependencies {
+			dependencies = append(dependencies, d)
+		}
+		attributes := row.Attributes
+		if attributes == nil {
+			attributes = &value.Object{}
+		}
+		list = append(list, value.NewObject("logicalId", id, "resourceType", row.ResourceType, "physicalId", row.PhysicalID,
+			"dependencies", dependencies, "attributes", attributes))
+	}
+	return list
+}
+
+func sortedIDs(r *state.Record) []string {
+	ids := r.LogicalIDs()
+	slices.Sort(ids)
+	return ids
+}

@@ -37,8 +37,10 @@ func Resources() []provider.Resource {
 		cloudwatchResources(),
 		secretsManagerResources(),
 		kmsResources(),
+		ec2Resources(),
 		apiGatewayResources(),
 		apiGatewayV2Resources(),
+		elbv2Resources(),
 	)
 }
 

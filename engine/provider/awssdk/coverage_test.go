@@ -70,6 +70,7 @@ func TestUnansweredCreates(t *testing.T) {
 		"AWS::Logs::MetricFilter":          "a put",
 		"AWS::Logs::SubscriptionFilter":    "a put",
 		"AWS::CloudWatch::Alarm":           "a put",
+		"AWS::EC2::LaunchTemplate":         "the client token gives the same template",
 		"AWS::Events::Rule":                "a put",
 		"AWS::IAM::Policy":                 "a put on each principal",
 		"AWS::Lambda::EventInvokeConfig":   "a put",

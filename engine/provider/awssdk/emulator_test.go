@@ -1,6 +1,7 @@
 package awssdk
 
 import (
+	stdcmp "cmp"
 	"context"
 	"os"
 	"sync"
@@ -67,6 +68,8 @@ type life struct {
 	id         string // wanted physical id; "" when the service chooses
 	attributes map[string]string
 	steps      []step
+	// owner is the tag of the create, where one for all tests will not do.
+	owner string
 	// gone reads the resource after its delete, and must fail.
 	gone func(ctx context.Context, id string) error
 	// noRead is set for types that are read through Cloud Control.
@@ -112,7 +115,7 @@ func (l life) run(t *testing.T, s *provider.Session) {
 		r.Properties = object(t, st.props)
 		if i == 0 {
 			told := 0
-			r.OwnerTag = "0123456789abcdef0123456789abcdef"
+			r.OwnerTag = stdcmp.Or(l.owner, "0123456789abcdef0123456789abcdef")
 			r.Token = r.OwnerTag
 			r.Made = func(provider.Created) { told++ }
 			if found, err := d.Find(ctx, r); !l.noFind && (found != "" || err != nil) {

@@ -1,0 +1,355 @@
+package awssdk
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// A network is what the tests of a type need around it, made by calls of
+// their own.
+type network struct {
+	*ec2.Client
+	t   *testing.T
+	vpc string
+}
+
+func newNetwork(t *testing.T, s *provider.Session, block string) network {
+	t.Helper()
+	c := ec2.NewFromConfig(s.Config)
+	out, err := c.CreateVpc(t.Context(), &ec2.CreateVpcInput{CidrBlock: &block})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return network{c, t, *out.Vpc.VpcId}
+}
+
+func (n network) subnet(block string) string {
+	n.t.Helper()
+	out, err := n.CreateSubnet(n.t.Context(), &ec2.CreateSubnetInput{VpcId: &n.vpc, CidrBlock: &block})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return *out.Subnet.SubnetId
+}
+
+func (n network) group(name string) string {
+	n.t.Helper()
+	out, err := n.CreateSecurityGroup(n.t.Context(), &ec2.CreateSecurityGroupInput{VpcId: &n.vpc, GroupName: &name, Description: &name})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return *out.GroupId
+}
+
+func (n network) table() string {
+	n.t.Helper()
+	out, err := n.CreateRouteTable(n.t.Context(), &ec2.CreateRouteTableInput{VpcId: &n.vpc})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return *out.RouteTable.RouteTableId
+}
+
+func (n network) gateway(attached bool) string {
+	n.t.Helper()
+	out, err := n.CreateInternetGateway(n.t.Context(), &ec2.CreateInternetGatewayInput{})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if attached {
+		if _, err := n.AttachInternetGateway(n.t.Context(), &ec2.AttachInternetGatewayInput{InternetGatewayId: out.InternetGateway.InternetGatewayId, VpcId: &n.vpc}); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	return *out.InternetGateway.InternetGatewayId
+}
+
+func (n network) address() string {
+	n.t.Helper()
+	out, err := n.AllocateAddress(n.t.Context(), &ec2.AllocateAddressInput{Domain: types.DomainTypeVpc})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return *out.AllocationId
+}
+
+func tagsSeen(tags []types.Tag, seen map[string]string) map[string]string {
+	for _, t := range tags {
+		seen["tag:"+*t.Key] = *t.Value
+		if *t.Key == provider.OwnerTagKey {
+			seen["tag:"+*t.Key] = "set"
+		}
+	}
+	return seen
+}
+
+func TestVPC(t *testing.T) {
+	s := emulated(t)
+	c := ec2.NewFromConfig(s.Config)
+	seen := func(ctx context.Context, id string) (any, error) {
+		out, err := c.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{VpcIds: []string{id}})
+		if err != nil {
+			return nil, err
+		}
+		m := tagsSeen(out.Vpcs[0].Tags, map[string]string{"tenancy": string(out.Vpcs[0].InstanceTenancy)})
+		support, err := c.DescribeVpcAttribute(ctx, &ec2.DescribeVpcAttributeInput{VpcId: &id, Attribute: types.VpcAttributeNameEnableDnsSupport})
+		if err != nil {
+			return nil, err
+		}
+		names, err := c.DescribeVpcAttribute(ctx, &ec2.DescribeVpcAttributeInput{VpcId: &id, Attribute: types.VpcAttributeNameEnableDnsHostnames})
+		if err != nil {
+			return nil, err
+		}
+		m["dns"] = text(value.NewObject("a", *support.EnableDnsSupport.Value), "a") + " " + text(value.NewObject("a", *names.EnableDnsHostnames.Value), "a")
+		return m, nil
+	}
+	life{
+		typ: "AWS::EC2::VPC", owner: t.Name() + "1", attributes: map[string]string{"CidrBlock": "10.1.0.0/16"},
+		steps: []step{
+			{"create", `{"CidrBlock": "10.1.0.0/16", "EnableDnsHostnames": true, "EnableDnsSupport": true, "InstanceTenancy": "dedicated",
+				"Tags": [{"Key": "Name", "Value": "a"}]}`, seen,
+				map[string]string{"tenancy": "dedicated", "dns": "true true", "tag:Name": "a", "tag:cdkd-action:create": "set"}},
+			{"no names, other tags", `{"CidrBlock": "10.1.0.0/16", "EnableDnsHostnames": false, "EnableDnsSupport": false, "InstanceTenancy": "dedicated",
+				"Tags": [{"Key": "Name", "Value": "b"}, {"Key": "x", "Value": "y"}]}`, seen,
+				map[string]string{"tenancy": "dedicated", "dns": "false false", "tag:Name": "b", "tag:x": "y", "tag:cdkd-action:create": "set"}},
+			{"removed settings go back to their defaults", `{"CidrBlock": "10.1.0.0/16", "InstanceTenancy": "dedicated"}`, seen,
+				map[string]string{"tenancy": "dedicated", "dns": "true false", "tag:cdkd-action:create": "set"}},
+		},
+		gone: func(ctx context.Context, id string) error {
+			_, err := c.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{VpcIds: []string{id}})
+			return err
+		},
+	}.run(t, s)
+}
+
+// A VPC tells its default group and ACL, which only describes of those give.
+func TestVPCDefaults(t *testing.T) {
+	s := emulated(t)
+	d := provider.Drive(describe(t, "AWS::EC2::VPC"), nil)
+	made, err := d.Create(t.Context(), &provider.Request{Session: s, Stack: stack, LogicalID: "V", Type: "AWS::EC2::VPC",
+		Properties: object(t, `{"CidrBlock": "10.2.0.0/16"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := ec2.NewFromConfig(s.Config)
+	groups, err := c.DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{Filters: []types.Filter{having("vpc-id", made.PhysicalID)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acls, err := c.DescribeNetworkAcls(t.Context(), &ec2.DescribeNetworkAclsInput{Filters: []types.Filter{having("vpc-id", made.PhysicalID)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{text(made.Attributes, "DefaultSecurityGroup"), text(made.Attributes, "DefaultNetworkAcl"), text(made.Attributes, "VpcId")}
+	want := []string{*groups.SecurityGroups[0].GroupId, *acls.NetworkAcls[0].NetworkAclId, made.PhysicalID}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+	if n := len(made.Attributes.List("CidrBlockAssociations")); n != 1 {
+		t.Errorf("%d associated blocks, want 1", n)
+	}
+}
+
+// Tenancy can only be given up in place.
+func TestVPCTenancy(t *testing.T) {
+	d := provider.Drive(describe(t, "AWS::EC2::VPC"), nil)
+	_, err := d.Update(t.Context(), &provider.Request{LogicalID: "V", Type: "AWS::EC2::VPC", PhysicalID: "vpc-1",
+		Previous: object(t, `{}`), Properties: object(t, `{"InstanceTenancy": "dedicated"}`)})
+	if _, ok := err.(*provider.UnsupportedUpdateError); !ok {
+		t.Errorf("%v, want a refusal", err)
+	}
+}
+
+func TestSubnet(t *testing.T) {
+	s := emulated(t)
+	n := newNetwork(t, s, "10.3.0.0/16")
+	seen := func(ctx context.Context, id string) (any, error) {
+		out, err := n.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{SubnetIds: []string{id}})
+		if err != nil {
+			return nil, err
+		}
+		m := tagsSeen(out.Subnets[0].Tags, map[string]string{"public": "no"})
+		if aws.ToBool(out.Subnets[0].MapPublicIpOnLaunch) {
+			m["public"] = "yes"
+		}
+		return m, nil
+	}
+	fixed := `"VpcId": "` + n.vpc + `", "CidrBlock": "10.3.1.0/24", "AvailabilityZone": "eu-west-1b"`
+	life{
+		typ: "AWS::EC2::Subnet", owner: t.Name() + "2",
+		attributes: map[string]string{"AvailabilityZone": "eu-west-1b", "CidrBlock": "10.3.1.0/24", "VpcId": n.vpc},
+		steps: []step{
+			{"create", `{` + fixed + `, "MapPublicIpOnLaunch": true, "Tags": [{"Key": "a", "Value": "1"}]}`, seen,
+				map[string]string{"public": "yes", "tag:a": "1", "tag:cdkd-action:create": "set"}},
+			{"change", `{` + fixed + `, "MapPublicIpOnLaunch": false, "Tags": [{"Key": "a", "Value": "2"}]}`, seen,
+				map[string]string{"public": "no", "tag:a": "2", "tag:cdkd-action:create": "set"}},
+			{"again", `{` + fixed + `, "MapPublicIpOnLaunch": true}`, seen, map[string]string{"public": "yes", "tag:cdkd-action:create": "set"}},
+			{"removed", `{` + fixed + `}`, seen, map[string]string{"public": "no", "tag:cdkd-action:create": "set"}},
+		},
+		gone: func(ctx context.Context, id string) error {
+			_, err := n.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{SubnetIds: []string{id}})
+			return err
+		},
+	}.run(t, s)
+}
+
+func TestInternetGateway(t *testing.T) {
+	s := emulated(t)
+	c := ec2.NewFromConfig(s.Config)
+	seen := func(ctx context.Context, id string) (any, error) {
+		out, err := c.DescribeInternetGateways(ctx, &ec2.DescribeInternetGatewaysInput{InternetGatewayIds: []string{id}})
+		if err != nil {
+			return nil, err
+		}
+		return tagsSeen(out.InternetGateways[0].Tags, map[string]string{}), nil
+	}
+	life{
+		typ: "AWS::EC2::InternetGateway", owner: t.Name() + "3",
+		steps: []step{
+			{"create", `{"Tags": [{"Key": "a", "Value": "1"}]}`, seen, map[string]string{"tag:a": "1", "tag:cdkd-action:create": "set"}},
+			{"no tags", `{}`, seen, map[string]string{"tag:cdkd-action:create": "set"}},
+		},
+		gone: func(ctx context.Context, id string) error { _, err := seen(ctx, id); return err },
+	}.run(t, s)
+}
+
+// Ids in the form that records have always had (S-49).
+func TestGatewayAttachment(t *testing.T) {
+	s := emulated(t)
+	n := newNetwork(t, s, "10.4.0.0/16")
+	g := n.gateway(false)
+	life{
+		typ: "AWS::EC2::VPCGatewayAttachment", owner: t.Name() + "4", id: g + "|" + n.vpc, attributes: map[string]string{"AttachmentType": "IGW"},
+		steps: []step{{name: "create", props: `{"InternetGatewayId": "` + g + `", "VpcId": "` + n.vpc + `"}`}},
+		gone: func(ctx context.Context, id string) error {
+			_, err := n.DetachInternetGateway(ctx, &ec2.DetachInternetGatewayInput{InternetGatewayId: &g, VpcId: &n.vpc})
+			return err
+		},
+	}.run(t, s)
+}
+
+func TestGatewayAttachmentOfAnotherGateway(t *testing.T) {
+	s := emulated(t)
+	n := newNetwork(t, s, "10.5.0.0/16")
+	old, new := n.gateway(true), n.gateway(false)
+	d := provider.Drive(describe(t, "AWS::EC2::VPCGatewayAttachment"), nil)
+	r := &provider.Request{Session: s, Stack: stack, LogicalID: "A", Type: "AWS::EC2::VPCGatewayAttachment", PhysicalID: old + "|" + n.vpc,
+		Previous:   object(t, `{"InternetGatewayId": "`+old+`", "VpcId": "`+n.vpc+`"}`),
+		Properties: object(t, `{"InternetGatewayId": "`+new+`", "VpcId": "`+n.vpc+`"}`)}
+	updated, err := d.Update(t.Context(), r)
+	if err != nil || updated.PhysicalID != new+"|"+n.vpc {
+		t.Fatalf("%+v, %v", updated, err)
+	}
+	out, err := n.DescribeInternetGateways(t.Context(), &ec2.DescribeInternetGatewaysInput{Filters: []types.Filter{having("attachment.vpc-id", n.vpc)}})
+	if err != nil || len(out.InternetGateways) != 1 || *out.InternetGateways[0].InternetGatewayId != new {
+		t.Errorf("%+v, %v, want %s attached", out, err, new)
+	}
+	// The old attachment, deleted as what was replaced, is gone already.
+	if _, err := d.Delete(t.Context(), r); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestElasticIP(t *testing.T) {
+	s := emulated(t)
+	n := newNetwork(t, s, "10.6.0.0/16")
+	i := n.instance(n.subnet("10.6.1.0/24"))
+	var id string
+	seen := func(ctx context.Context, physical string) (any, error) {
+		id = allocationID(&provider.Request{PhysicalID: physical})
+		out, err := n.DescribeAddresses(ctx, &ec2.DescribeAddressesInput{AllocationIds: []string{id}})
+		if err != nil {
+			return nil, err
+		}
+		a := out.Addresses[0]
+		if *a.PublicIp+"|"+*a.AllocationId != physical {
+			t.Errorf("physical id %s, want address and allocation (S-49)", physical)
+		}
+		return tagsSeen(a.Tags, map[string]string{"instance": aws.ToString(a.InstanceId)}), nil
+	}
+	life{
+		typ: "AWS::EC2::EIP", owner: t.Name() + "5",
+		steps: []step{
+			{"create", `{"Domain": "vpc", "InstanceId": "` + i + `", "Tags": [{"Key": "a", "Value": "1"}]}`, seen,
+				map[string]string{"instance": i, "tag:a": "1", "tag:cdkd-action:create": "set"}},
+			{"let go", `{"Domain": "vpc"}`, seen, map[string]string{"instance": "", "tag:cdkd-action:create": "set"}},
+			{"given again", `{"Domain": "vpc", "InstanceId": "` + i + `"}`, seen, map[string]string{"instance": i, "tag:cdkd-action:create": "set"}},
+		},
+		gone: func(ctx context.Context, _ string) error {
+			_, err := n.DescribeAddresses(ctx, &ec2.DescribeAddressesInput{AllocationIds: []string{id}})
+			return err
+		},
+	}.run(t, s)
+}
+
+// Without waits an instance may not run yet (T-1102).
+func TestElasticIPWithoutWaits(t *testing.T) {
+	s := emulated(t)
+	d := provider.Drive(describe(t, "AWS::EC2::EIP"), nil)
+	made, err := d.Create(t.Context(), &provider.Request{Session: s, Stack: stack, LogicalID: "E", Type: "AWS::EC2::EIP", Wait: provider.WaitNone,
+		Properties: object(t, `{"InstanceId": "i-0123456789abcdef0"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "aws ec2 associate-address --allocation-id " + allocationID(&provider.Request{PhysicalID: made.PhysicalID}) + " --instance-id i-0123456789abcdef0"
+	if made.Unsettled != want {
+		t.Errorf("told %q, want %q", made.Unsettled, want)
+	}
+}
+
+func TestNATGateway(t *testing.T) {
+	s := emulated(t)
+	n := newNetwork(t, s, "10.7.0.0/16")
+	subnet, address := n.subnet("10.7.1.0/24"), n.address()
+	state := func(ctx context.Context, id string) (string, error) {
+		out, err := n.DescribeNatGateways(ctx, &ec2.DescribeNatGatewaysInput{NatGatewayIds: []string{id}})
+		if err != nil || len(out.NatGateways) == 0 {
+			return "", err
+		}
+		return string(out.NatGateways[0].State), nil
+	}
+	seen := func(ctx context.Context, id string) (any, error) {
+		out, err := n.DescribeNatGateways(ctx, &ec2.DescribeNatGatewaysInput{NatGatewayIds: []string{id}})
+		if err != nil {
+			return nil, err
+		}
+		return tagsSeen(out.NatGateways[0].Tags, map[string]string{}), nil
+	}
+	life{
+		typ: "AWS::EC2::NatGateway", owner: t.Name() + "6",
+		steps: []step{
+			{"create", `{"SubnetId": "` + subnet + `", "AllocationId": "` + address + `", "Tags": [{"Key": "a", "Value": "1"}]}`, seen,
+				map[string]string{"tag:a": "1", "tag:cdkd-action:create": "set"}},
+			{"change tags", `{"SubnetId": "` + subnet + `", "AllocationId": "` + address + `", "Tags": [{"Key": "b", "Value": "1"}]}`, seen,
+				map[string]string{"tag:b": "1", "tag:cdkd-action:create": "set"}},
+		},
+		gone: func(ctx context.Context, id string) error {
+			if s, err := state(ctx, id); err != nil || s != "" && s != "deleted" {
+				return err
+			}
+			return provider.ErrNotFound
+		},
+	}.run(t, s)
+}
+
+func (n network) instance(subnet string) string {
+	n.t.Helper()
+	out, err := n.RunInstances(n.t.Context(), &ec2.RunInstancesInput{
+		ImageId: aws.String(anImage), InstanceType: "t3.micro", SubnetId: &subnet, MinCount: aws.Int32(1), MaxCount: aws.Int32(1),
+	})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return *out.Instances[0].InstanceId
+}
+
+// anImage is one that the emulator has.
+const anImage = "ami-12c6146b"

@@ -43,7 +43,7 @@ func report(ctx context.Context, out io.Writer, program string, repeat int, requ
 	chapters := []chapter{first, same, eight, gone, ten}
 	samples := map[string][]sample{}
 	for range repeat {
-		err := story(ctx, program, latency, chapters, func(c chapter, s sample) { samples[c.name] = append(samples[c.name], s) })
+		err := story(ctx, program, chapters, func(c chapter, s sample) { samples[c.name] = append(samples[c.name], s) })
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,10 @@ func report(ctx context.Context, out io.Writer, program string, repeat int, requ
 		}
 		t.AppendRow(table.Row{c.name, len(m.log), len(chain(m.log)), ms(m.wall), needed, ratio, ms(m.first), mb(m.peak), c.limit})
 	}
-	fmt.Fprintln(out, t.RenderMarkdown())
+	fmt.Fprintf(out, "%s\n\nA first deploy needs, one after another:\n\n", t.RenderMarkdown())
+	for _, n := range firstDeploy() {
+		fmt.Fprintf(out, "- for %s: %s\n", n.what, strings.Join(n.calls, ", "))
+	}
 	if requests {
 		for _, c := range chapters {
 			fmt.Fprintf(out, "\n%s\n", c.name)

@@ -45,12 +45,15 @@ var (
 )
 
 // firstDeploy is the longest chain of a first deploy of the wide stack.
-func firstDeploy() []string {
+func firstDeploy() []need {
 	longest := slices.MaxFunc(typeNeeds, func(a, b need) int { return len(a.calls) - len(b.calls) })
-	return slices.Concat(openingNeeds.calls, longest.calls, closingNeeds.calls)
+	return []need{openingNeeds, longest, closingNeeds}
 }
 
-// least is how long calls take that wait for each other.
-func least(calls []string, latency time.Duration) time.Duration {
-	return time.Duration(len(calls)) * latency
+// least is how long needs take that wait for each other.
+func least(needs []need, latency time.Duration) (d time.Duration) {
+	for _, n := range needs {
+		d += time.Duration(len(n.calls)) * latency
+	}
+	return d
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -30,8 +29,8 @@ type chapter struct {
 	app         app
 	concurrency string
 
-	needs []string // calls that the result waits for; nil where nobody reviewed them
-	limit string   // what the figures may be, for the table
+	needs []need // what the result waits for; nil where nobody reviewed it
+	limit string // what the figures may be, for the table
 }
 
 var (
@@ -43,7 +42,7 @@ var (
 )
 
 // story runs the chapters one after the other, on one AWS.
-func story(ctx context.Context, program string, latency time.Duration, chapters []chapter, tell func(chapter, sample)) (err error) {
+func story(ctx context.Context, program string, chapters []chapter, tell func(chapter, sample)) error {
 	dir, err := os.MkdirTemp("", "cdkd-action-measure-")
 	if err != nil {
 		return fmt.Errorf("make a folder to measure in: %w", err)
@@ -73,7 +72,7 @@ func (g *ground) play(ctx context.Context, c chapter) (sample, error) {
 	if err := c.app.write(dir); err != nil {
 		return sample{}, err
 	}
-	s, err := g.run(ctx, c.command, filepath.Clean(dir), c.concurrency)
+	s, err := g.run(ctx, c.command, dir, c.concurrency)
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", c.name, err)
 	}

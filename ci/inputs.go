@@ -15,6 +15,7 @@ const (
 	StateShow   Name = "state show"
 	StateInfo   Name = "state info"
 	StateRows   Name = "state resources"
+	StateOrphan Name = "state orphan"
 	ForceUnlock Name = "force-unlock"
 	Rollback    Name = "rollback"
 	Bootstrap   Name = "bootstrap"
@@ -63,6 +64,7 @@ type Inputs struct {
 	RevertFailed     bool
 	Force            bool
 	Orphan           []string
+	Resources        []string
 	DryRun           bool
 	Fail             bool
 	Yes              bool

@@ -157,7 +157,7 @@ func together(c Command, in *Inputs, interactive bool) (faults []Fault) {
 			faults = append(faults, Fault{Input: input, Want: want})
 		}
 	}
-	if c.Consent != "" && !in.Yes && !interactive {
+	if c.Consent != "" && !in.Yes && !interactive && (c.asks == nil || c.asks(in)) {
 		faults = append(faults, Fault{Input: "yes", Want: fmt.Sprintf("%s %s and there is no terminal to ask on; set yes to true to agree", c.Name, c.Consent)})
 	}
 	return faults

@@ -11,6 +11,8 @@ type Command struct {
 	MinStacks, MaxStacks int
 	// Consent, when not "", is what the command does that needs a yes.
 	Consent string
+	// asks, when set, tells when that is; nil is always.
+	asks func(*Inputs) bool
 	// refuse, when set, finds what no single input shows; "" is nothing.
 	refuse func(*Inputs) (input, want string)
 	// TerminalOnly commands cannot be the Action's input "command".
@@ -43,6 +45,15 @@ var commands = []Command{
 		Description: "Show what is recorded of a stack, and who holds its lock."},
 	{Name: StateRows, MinStacks: 1, MaxStacks: 1,
 		Description: "List what is recorded of a stack's resources: logical id, type and physical id. Without their properties, which `state show` has."},
+	{Name: StateOrphan, MinStacks: 1, MaxStacks: -1, Consent: "forgets what is recorded of the stacks",
+		Description: "Forget stacks, or single resources of one, and leave them in AWS as they are. The name of a forgotten stack is free again.",
+		asks:        func(in *Inputs) bool { return !in.Force },
+		refuse: func(in *Inputs) (string, string) {
+			if len(in.Resources) > 0 && len(in.Stacks) > 1 {
+				return "resource", "resources are those of one stack; name only that"
+			}
+			return "", ""
+		}},
 	{Name: ForceUnlock, MinStacks: 1, MaxStacks: -1,
 		Description: "Remove the lock of stacks whose holder is known to be dead."},
 	{Name: Demo, MaxStacks: 0, TerminalOnly: true,
@@ -78,7 +89,7 @@ type Input struct {
 
 var (
 	onApp    = []Name{Deploy, Diff, Destroy}
-	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, ForceUnlock}
+	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, ForceUnlock}
 	changing = []Name{Deploy, Destroy, Rollback}
 )
 
@@ -87,13 +98,13 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Destroy, Rollback, StateShow, StateRows, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Destroy, Rollback, StateShow, StateRows, StateOrphan, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one."},
 	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: onApp,
 		Description: "Take all stacks of the app."},
 	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: onApp, Restricts: true,
 		Description: "Take only the stacks that were named, without those they depend on."},
-	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, StateRows, ForceUnlock}, Restricts: true,
+	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, StateRows, StateOrphan, ForceUnlock}, Restricts: true,
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: onApp,
@@ -120,16 +131,18 @@ var table = []Input{
 		Description: "Say what would be done and write nothing."},
 	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff},
 		Description: "Exit with 1 when something would change."},
-	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: changing,
-		Description: "Consent to what would be asked on a terminal. Without a terminal, `destroy` needs it."},
+	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{StateOrphan}),
+		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
 	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
 		Description: "Undo a deploy that fails. `false` keeps what was done, for the next deploy to go on from."},
-	{Name: "force", Field: func(in *Inputs) any { return &in.Force }, Default: "false", Commands: []Name{Bootstrap},
-		Description: "Put the settings on a bucket that was there before, too."},
+	{Name: "force", Field: func(in *Inputs) any { return &in.Force }, Default: "false", Commands: []Name{Bootstrap, StateOrphan},
+		Description: "For `bootstrap`: put the settings on a bucket that was there before, too. For `state orphan`: do not ask, and remove the lock of whoever is at work on the stack."},
 	{Name: "revert-failed", Field: func(in *Inputs) any { return &in.RevertFailed }, Default: "false", Commands: []Name{Rollback},
 		Description: "Also bring back what an operation that failed may have changed, and delete what a failed create left."},
 	{Name: "orphan", Field: func(in *Inputs) any { return &in.Orphan }, Commands: []Name{Rollback}, Restricts: true,
 		Description: "Logical ids of resources that the rollback leaves in AWS as they are."},
+	{Name: "resource", Field: func(in *Inputs) any { return &in.Resources }, Commands: []Name{StateOrphan}, Restricts: true,
+		Description: "Logical ids of the resources to forget; without them, the whole stack."},
 	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy},
 		Description: "Destroy stacks that have termination protection, and switch off the deletion protection of resources first."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
@@ -170,7 +183,7 @@ var table = []Input{
 		Description: "Say more of each: of stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Rollback, StateInfo, StateList, StateShow, StateRows},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Rollback, StateInfo, StateList, StateShow, StateRows, StateOrphan},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

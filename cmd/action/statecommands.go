@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -67,6 +70,39 @@ func (s *step) stateResources(ctx context.Context) error {
 		text = rowsLongText(r)
 	}
 	return s.show(rowsJSON(r), text)
+}
+
+func (s *step) stateOrphan(ctx context.Context) error {
+	opt := engine.OrphanOptions{
+		Stacks: s.in.Stacks, Region: strings.ToLower(s.in.StackRegion), Resources: s.in.Resources, Force: s.in.Force,
+	}
+	if !s.in.Yes && !s.in.Force {
+		opt.Consent = func(targets []engine.Orphaned) bool {
+			s.surface.Print(orphansText(targets, "to forget"))
+			return s.surface.Confirm(ctx, "Forget this, and leave the resources in AWS?", false)
+		}
+	}
+	done, err := s.engine.StateOrphan(ctx, opt)
+	if err != nil {
+		if len(done) > 0 {
+			s.surface.Print(orphansText(done, "forgotten"))
+		}
+		return s.refuse(err)
+	}
+	s.done(len(done) > 0)
+	return s.show(orphansJSON(done), orphansText(done, "forgotten"))
+}
+
+// done says in the outputs that the command did what it was asked, or that
+// there was nothing to do.
+func (s *step) done(changed bool) {
+	outcome := result.NoChange
+	if changed {
+		outcome = result.Success
+	}
+	s.set("outcome", string(outcome))
+	s.set("changed", strconv.FormatBool(changed))
+	s.set("exit-code", "0")
 }
 
 // show prints one of the two forms.

@@ -140,3 +140,31 @@ func sortedIDs(r *state.Record) []string {
 	slices.Sort(ids)
 	return ids
 }
+
+// orphansText says what is done, or is to be done, with stacks and rows.
+func orphansText(all []engine.Orphaned, done string) string {
+	var b strings.Builder
+	for _, o := range all {
+		switch n := len(o.Resources); {
+		case !o.Recorded:
+			fmt.Fprintf(&b, "%s: no record; %s is what was left beside it\n", refText(o.Ref), done)
+		case n == 0:
+			fmt.Fprintf(&b, "%s: %s, with no resources\n", refText(o.Ref), done)
+		default:
+			fmt.Fprintf(&b, "%s: %s, and left in AWS: %s\n", refText(o.Ref), done, report.Line(strings.Join(o.Resources, ", ")))
+		}
+	}
+	return b.String()
+}
+
+func orphansJSON(all []engine.Orphaned) []any {
+	list := []any{}
+	for _, o := range all {
+		resources := []any{}
+		for _, id := range o.Resources {
+			resources = append(resources, id)
+		}
+		list = append(list, value.NewObject("stackName", o.Stack, "region", regionJSON(o.Ref), "recorded", o.Recorded, "resources", resources))
+	}
+	return list
+}

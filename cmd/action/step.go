@@ -72,6 +72,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.stateInfo(ctx)
 	case ci.StateRows:
 		return s.stateResources(ctx)
+	case ci.StateOrphan:
+		return s.stateOrphan(ctx)
 	case ci.ForceUnlock:
 		return s.forceUnlock(ctx)
 	}

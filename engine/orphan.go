@@ -1,0 +1,291 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// OrphanOptions say what is to be forgotten.
+type OrphanOptions struct {
+	Stacks []string
+	Region string // "": every region in which they are recorded
+	// Resources, when set, are the rows to forget of the only stack, by logical
+	// id; the rest of its record stays.
+	Resources []string
+	// Force removes the lock of somebody who is at work on a stack. It never
+	// does for single rows.
+	Force bool
+	// Consent, when set, is asked with what would be forgotten.
+	Consent func([]Orphaned) bool
+}
+
+// An Orphaned stack is one whose record was removed, or lost rows. Its
+// resources stay in AWS.
+type Orphaned struct {
+	state.Ref
+	Recorded  bool     // false: there was no record to remove
+	Resources []string // the rows that were, by logical id
+
+	etag state.ETag
+}
+
+// StateOrphan forgets stacks, or single rows of one: the record goes and AWS is
+// not touched. What was done before an error is in the result; nil means that
+// nothing was, because nothing is there or somebody declined.
+func (e *Engine) StateOrphan(ctx context.Context, opt OrphanOptions) ([]Orphaned, error) {
+	reads, cancel := e.config.Window.Interruptible(ctx)
+	defer cancel()
+	store, err := e.open(reads)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Resources != nil {
+		return e.orphanRows(reads, store, opt)
+	}
+	targets, err := e.orphanTargets(reads, store, opt)
+	if err != nil || len(targets) == 0 {
+		return nil, err
+	}
+	if err := e.unheld(reads, store, targets, opt.Force); err != nil {
+		return nil, err
+	}
+	if opt.Consent != nil {
+		if !opt.Consent(targets) {
+			return nil, nil
+		}
+		// Somebody may have begun to work on them while the question stood.
+		if err := e.unheld(reads, store, targets, opt.Force); err != nil {
+			return nil, err
+		}
+	}
+	for i, t := range targets {
+		if e.config.Window.Interrupted() {
+			return targets[:i], errInterrupted
+		}
+		if err := e.orphan(store, t); err != nil {
+			return targets[:i], err
+		}
+	}
+	return targets, nil
+}
+
+// orphanTargets finds what there is to forget, and refuses what cannot be told
+// apart.
+func (e *Engine) orphanTargets(ctx context.Context, store *state.Store, opt OrphanOptions) (targets []Orphaned, err error) {
+	refs, err := store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range opt.Stacks {
+		var found []state.Ref
+		switch {
+		case opt.Region != "":
+			found = []state.Ref{{Stack: name, Region: opt.Region}}
+		default:
+			for _, r := range refs {
+				if r.Stack == name {
+					found = append(found, r)
+				}
+			}
+		}
+		if found == nil { // no record, but a journal or a marker may be left
+			regions, err := store.Regions(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			for _, region := range regions {
+				found = append(found, state.Ref{Stack: name, Region: region})
+			}
+		}
+		recorded := false
+		for _, ref := range found {
+			t := Orphaned{Ref: ref}
+			if err := e.readOrphan(ctx, store, &t); err != nil {
+				return nil, err
+			}
+			recorded = recorded || t.Recorded
+			targets = append(targets, t)
+		}
+		if !recorded {
+			e.observe(Event{Kind: Notice, Stack: name, Text: "nothing is recorded of the stack"})
+		}
+	}
+	e.warnOfNested(refs, targets)
+	return targets, nil
+}
+
+// readOrphan reads the version that is to be removed. A record that cannot be
+// understood can be forgotten all the same.
+func (e *Engine) readOrphan(ctx context.Context, store *state.Store, t *Orphaned) error {
+	record, etag, err := store.Stack(t.Stack, t.Region).Read(ctx)
+	if is[*state.MalformedError](err) || is[*state.VersionError](err) {
+		e.observe(Event{Kind: Warning, Stack: t.Stack, Region: t.Region, Text: err.Error()})
+	} else if err != nil {
+		return err
+	}
+	t.Recorded, t.etag, t.Resources = etag != state.Absent, etag, record.LogicalIDs()
+	return nil
+}
+
+// warnOfNested names the nested stacks that stay on record without the one that
+// they are nested in.
+func (e *Engine) warnOfNested(refs []state.Ref, targets []Orphaned) {
+	going := func(r state.Ref) bool {
+		return slices.ContainsFunc(targets, func(t Orphaned) bool { return t.Ref == r })
+	}
+	for _, r := range refs {
+		i := strings.LastIndex(r.Stack, "~")
+		if i < 0 {
+			continue
+		}
+		parent := state.Ref{Stack: r.Stack[:i], Region: r.Region}
+		switch {
+		case going(parent) && !going(r):
+			e.observe(Event{Kind: Warning, Stack: r.Stack, Region: r.Region, Text: fmt.Sprintf("stays on record, though %s, which it is nested in, does not; name it too to forget it", parent.Stack)})
+		case going(r) && !going(parent) && slices.Contains(refs, parent):
+			e.observe(Event{Kind: Warning, Stack: r.Stack, Region: r.Region, Text: fmt.Sprintf("is forgotten, though %s, which it is nested in, still has a row for it", parent.Stack)})
+		}
+	}
+}
+
+// unheld refuses stacks that somebody is at work on, unless that is overruled.
+func (e *Engine) unheld(ctx context.Context, store *state.Store, targets []Orphaned, force bool) error {
+	for _, t := range targets {
+		place := store.Stack(t.Stack, t.Region)
+		lock, err := place.Peek(ctx)
+		switch {
+		case err != nil && !(force && is[*state.MalformedError](err)):
+			return err
+		case lock == nil || lock.Expired(now()):
+		case !force:
+			return place.Held(*lock)
+		default:
+			e.observe(Event{Kind: Warning, Stack: t.Stack, Region: t.Region, Text: place.Held(*lock).Error() + ", and is removed"})
+		}
+	}
+	return nil
+}
+
+// orphan removes everything that names a stack's resources, and then gives its
+// name back. Once begun it is not called off.
+func (e *Engine) orphan(store *state.Store, t Orphaned) error {
+	ctx, cancel := e.config.Window.Cleanup(2 * journalLimit)
+	defer cancel()
+	place := store.Stack(t.Stack, t.Region)
+	if _, err := place.ForceUnlock(ctx); err != nil {
+		return err
+	}
+	if err := place.Delete(ctx, t.etag); err != nil {
+		return err
+	}
+	regions := []string{t.Region}
+	if t.Region == "" { // of the oldest form: it may have been kept in any of them
+		var err error
+		if regions, err = store.Regions(ctx, t.Stack); err != nil {
+			return err
+		}
+	}
+	for _, region := range regions {
+		place := store.Stack(t.Stack, region)
+		if err := place.HandOver(ctx, place.Registry()); err != nil {
+			e.observe(Event{Kind: Warning, Stack: t.Stack, Region: region, Text: err.Error()})
+		}
+	}
+	return nil
+}
+
+// orphanRows drops rows of a record, under the stack's lock.
+func (e *Engine) orphanRows(ctx context.Context, store *state.Store, opt OrphanOptions) ([]Orphaned, error) {
+	place, err := recorded(ctx, store, opt.Stacks[0], opt.Region)
+	if err != nil {
+		return nil, err
+	}
+	t := Orphaned{Ref: state.Ref{Stack: place.Name, Region: place.Region}, Recorded: true, Resources: opt.Resources}
+	before, _, err := place.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if before == nil {
+		return nil, notRecorded(place.Name, store)
+	}
+	if err := rowsThere(place, before, opt.Resources); err != nil {
+		return nil, err
+	}
+	if opt.Consent != nil && !opt.Consent([]Orphaned{t}) {
+		return nil, nil
+	}
+	lock, err := place.Lock(ctx, state.LockOptions{
+		Owner: e.config.Owner, Operation: "orphan", FailFast: true,
+		Warn: func(text string) { e.observe(Event{Kind: Warning, Stack: t.Stack, Region: t.Region, Text: text}) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = e.dropRows(ctx, place, before, opt.Resources)
+	cleanup, cancel := e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	if releaseErr := lock.Release(cleanup); releaseErr != nil {
+		e.observe(Event{Kind: Warning, Stack: t.Stack, Region: t.Region, Text: releaseErr.Error()})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []Orphaned{t}, nil
+}
+
+func rowsThere(place *state.Stack, r *state.Record, ids []string) error {
+	for _, id := range ids {
+		if r.Row(id) == nil {
+			return &InputError{
+				What: fmt.Sprintf("stack %s in %s has no resource %s on record", place.Name, place.Region, id),
+				Next: "the ones it has are " + strings.Join(r.LogicalIDs(), ", "),
+			}
+		}
+	}
+	return nil
+}
+
+// dropRows goes by what is recorded now that the lock is held. A row that has
+// become another resource since it was looked at stays.
+func (e *Engine) dropRows(ctx context.Context, place *state.Stack, before *state.Record, ids []string) error {
+	record, etag, err := place.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if err := rowsThere(place, record, ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if record.Row(id).PhysicalID != before.Row(id).PhysicalID {
+			return fmt.Errorf("forget %s of stack %s: it was replaced a moment ago: %w", id, place.Name, &state.ConflictError{Key: place.RecordKey(), ETag: etag})
+		}
+	}
+	for _, id := range ids {
+		record.Remove(id)
+	}
+	warn := func(err error) {
+		if err != nil {
+			e.observe(Event{Kind: Warning, Stack: place.Name, Region: place.Region, Text: err.Error()})
+		}
+	}
+	saver := state.NewSaver(ctx, place, etag, state.SaverOptions{})
+	if err := saver.Save(record); err != nil {
+		return err
+	}
+	saved, cancel := e.config.Window.Cleanup(2 * journalLimit)
+	defer cancel()
+	if err := saver.Flush(saved); err != nil {
+		return err
+	}
+	// A create to come must not repeat a token that made what was let go.
+	present, err := place.Presence(saved)
+	warn(err)
+	if err == nil && present.Ledger {
+		warn(place.OpenLedger(saved, true, record).Renew(saved, ids...))
+	}
+	return nil
+}

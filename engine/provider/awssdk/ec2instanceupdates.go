@@ -124,11 +124,11 @@ func changeStopped(ctx context.Context, r *provider.Request, d provider.Diff) er
 		calls = append(calls, &ec2.ModifyInstanceAttributeInput{Ramdisk: boxedText(r.Properties, "RamdiskId", "")})
 	}
 	if d.Changed("UserData") {
-		script, err := base64.StdEncoding.DecodeString(text(r.Properties, "UserData"))
+		in, err := userData(r)
 		if err != nil {
-			return fmt.Errorf("UserData of %s is not Base64", r.LogicalID)
+			return err
 		}
-		calls = append(calls, &ec2.ModifyInstanceAttributeInput{UserData: &types.SecureBlobAttributeValue{Value: script}})
+		calls = append(calls, in)
 	}
 	for _, in := range calls {
 		if err := modifyInstance(ctx, r, in); err != nil {
@@ -136,6 +136,15 @@ func changeStopped(ctx context.Context, r *provider.Request, d provider.Diff) er
 		}
 	}
 	return nil
+}
+
+// userData is encoded in the template, and by the SDK.
+func userData(r *provider.Request) (*ec2.ModifyInstanceAttributeInput, error) {
+	script, err := base64.StdEncoding.DecodeString(text(r.Properties, "UserData"))
+	if err != nil {
+		return nil, fmt.Errorf("UserData of %s is not Base64", r.LogicalID) // the cause would quote it
+	}
+	return &ec2.ModifyInstanceAttributeInput{UserData: &types.SecureBlobAttributeValue{Value: script}}, nil
 }
 
 func boxedText(o *value.Object, property, otherwise string) *types.AttributeValue {

@@ -12,7 +12,7 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-var launchTemplateGone = []string{"InvalidLaunchTemplateId.NotFound", "InvalidLaunchTemplateId.NotFoundException"}
+var launchTemplateGone = []string{"InvalidLaunchTemplateId.NotFound", "InvalidLaunchTemplateId.NotFoundException", "InvalidLaunchTemplateName.NotFoundException"}
 
 var (
 	createLaunchTemplateInput = provider.Bind[ec2.CreateLaunchTemplateInput](provider.Token("ClientToken"),

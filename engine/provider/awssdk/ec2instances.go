@@ -15,17 +15,21 @@ import (
 
 var instanceGone = []string{"InvalidInstanceID.NotFound"}
 
-// placed are the properties that the API has in a struct.
+// nested are the properties that the API has in a struct.
+var nested = provider.Rename{
+	"IamInstanceProfile": "IamInstanceProfile.Name", "Monitoring": "Monitoring.Enabled",
+}
+
+// placed are those that it has in the struct of a placement.
 var placed = provider.Rename{
 	"Affinity": "Placement.Affinity", "AvailabilityZone": "Placement.AvailabilityZone", "HostId": "Placement.HostId",
 	"HostResourceGroupArn": "Placement.HostResourceGroupArn", "PlacementGroupName": "Placement.GroupName", "Tenancy": "Placement.Tenancy",
 }
 
 var (
-	runInstanceInput = bindTagged[ec2.RunInstancesInput](types.ResourceTypeInstance, provider.Token("ClientToken"), placed,
+	runInstanceInput = bindTagged[ec2.RunInstancesInput](types.ResourceTypeInstance, provider.Token("ClientToken"), nested, placed,
 		provider.Rename{
-			"ElasticGpuSpecifications": "ElasticGpuSpecification", "IamInstanceProfile": "IamInstanceProfile.Name",
-			"Monitoring": "Monitoring.Enabled", "NetworkInterfaces.GroupSet": "Groups",
+			"ElasticGpuSpecifications": "ElasticGpuSpecification", "NetworkInterfaces.GroupSet": "Groups",
 		},
 		provider.Custom("BlockDeviceMappings.NoDevice", func(any) (string, error) { return "", nil }),
 		provider.Finish(func(r *provider.Request, in *ec2.RunInstancesInput) error {
@@ -47,7 +51,7 @@ var (
 	changedStopped = []string{
 		"Affinity", "EbsOptimized", "HostId", "InstanceType", "KernelId", "PrivateDnsNameOptions", "RamdiskId", "Tenancy", "UserData",
 	}
-	updateInstanceInput = provider.Bind[ec2.RunInstancesInput](provider.Only(slices.Concat(changedRunning, changedStopped)...), placed)
+	updateInstanceInput = provider.Bind[ec2.RunInstancesInput](provider.Only(slices.Concat(changedRunning, changedStopped)...), nested, placed)
 )
 
 // An instance is awaited until it runs, as addresses and targets need that,

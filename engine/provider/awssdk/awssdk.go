@@ -41,6 +41,7 @@ func Resources() []provider.Resource {
 		apiGatewayResources(),
 		apiGatewayV2Resources(),
 		elbv2Resources(),
+		ecsResources(),
 	)
 }
 

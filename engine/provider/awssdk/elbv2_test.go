@@ -71,8 +71,10 @@ func TestLoadBalancer(t *testing.T) {
 		steps: []step{
 			{"create", base + `], "LoadBalancerAttributes": [{"Key": "idle_timeout.timeout_seconds", "Value": "30"}, {"Key": "deletion_protection.enabled", "Value": "true"}], "Tags": [{"Key": "a", "Value": "1"}]}`, seen,
 				map[string]any{"zones": 2, "groups": 1, "ip": "ipv4", "idle_timeout.timeout_seconds": "30", "deletion_protection.enabled": "true", "tag:a": "1", "tag:cdkd-action:create": owner}},
-			{"change", base + `, "` + subnets[2] + `"], "IpAddressType": "dualstack", "LoadBalancerAttributes": [{"Key": "idle_timeout.timeout_seconds", "Value": "40"}], "Tags": [{"Key": "b", "Value": "2"}]}`, seen,
-				map[string]any{"zones": 3, "groups": 1, "ip": "dualstack", "idle_timeout.timeout_seconds": "40", "deletion_protection.enabled": "false", "tag:b": "2", "tag:cdkd-action:create": owner}},
+			{"change", base + `, "` + subnets[2] + `"], "LoadBalancerAttributes": [{"Key": "idle_timeout.timeout_seconds", "Value": "40"}], "Tags": [{"Key": "b", "Value": "2"}]}`, seen,
+				map[string]any{"zones": 3, "groups": 1, "ip": "ipv4", "idle_timeout.timeout_seconds": "40", "deletion_protection.enabled": "false", "tag:b": "2", "tag:cdkd-action:create": owner}},
+			{"addresses", base + `, "` + subnets[2] + `"], "IpAddressType": "dualstack"}`, seen,
+				map[string]any{"zones": 3, "groups": 1, "ip": "dualstack", "idle_timeout.timeout_seconds": "60", "deletion_protection.enabled": "false", "tag:cdkd-action:create": owner}},
 			{"remove", base + `, "` + subnets[2] + `"]}`, seen,
 				map[string]any{"zones": 3, "groups": 1, "ip": "ipv4", "idle_timeout.timeout_seconds": "60", "deletion_protection.enabled": "false", "tag:cdkd-action:create": owner}},
 		},
@@ -111,11 +113,17 @@ func TestLoadBalancerHeld(t *testing.T) {
 		}
 	}
 	r.PhysicalID = made.PhysicalID
-	if _, err := d.Delete(t.Context(), r); err == nil {
-		t.Error("a protected load balancer was deleted")
-	}
 	if err := d.Unprotect(t.Context(), r); err != nil {
 		t.Fatal(err)
+	}
+	out, err := elbv2.NewFromConfig(s.Config).DescribeLoadBalancerAttributes(t.Context(), &elbv2.DescribeLoadBalancerAttributesInput{LoadBalancerArn: &r.PhysicalID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range out.Attributes {
+		if *a.Key == "deletion_protection.enabled" && *a.Value != "false" {
+			t.Error("the load balancer is still protected")
+		}
 	}
 	if _, err := d.Delete(t.Context(), r); err != nil {
 		t.Error(err)

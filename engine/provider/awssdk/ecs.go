@@ -1,0 +1,219 @@
+package awssdk
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func ecsClient(s *provider.Session) *ecs.Client { return provider.Client(s, ecs.NewFromConfig) }
+
+func ecsOnce(s *provider.Session) *ecs.Client { return provider.OnceClient(s, ecs.NewFromConfig) }
+
+func ecsResources() []provider.Resource {
+	return []provider.Resource{cluster(), taskDefinition(), ecsService()}
+}
+
+const clusterGone = "ClusterNotFoundException"
+
+var (
+	createClusterInput = provider.Bind[ecs.CreateClusterInput](provider.Rename{"ClusterSettings": "Settings"})
+	updateClusterInput = provider.Bind[ecs.UpdateClusterInput](
+		provider.ID("Cluster"),
+		provider.Rename{"ClusterSettings": "Settings"},
+		provider.Clear{
+			"ClusterSettings":        []any{value.NewObject("Name", "containerInsights", "Value", "disabled")},
+			"Configuration":          &value.Object{},
+			"ServiceConnectDefaults": value.NewObject("Namespace", ""),
+		})
+	putCapacityInput = provider.Bind[ecs.PutClusterCapacityProvidersInput](
+		provider.ID("Cluster"),
+		provider.Only("CapacityProviders", "DefaultCapacityProviderStrategy"),
+		provider.Finish(func(r *provider.Request, in *ecs.PutClusterCapacityProvidersInput) error {
+			if in.CapacityProviders == nil {
+				in.CapacityProviders = []string{}
+			}
+			if in.DefaultCapacityProviderStrategy == nil {
+				in.DefaultCapacityProviderStrategy = []types.CapacityProviderStrategyItem{}
+			}
+			return nil
+		}))
+)
+
+// A cluster is known by its name. A create under a name that is in use hands
+// back the cluster that has it.
+func cluster() provider.Resource {
+	return provider.Resource{
+		Type:    "AWS::ECS::Cluster",
+		Name:    "ClusterName",
+		Inputs:  []provider.Input{createClusterInput},
+		Updates: []provider.Input{updateClusterInput, putCapacityInput},
+		Tags:    ecsTags(func(r *provider.Request) string { return arn(r, "ecs", "cluster/"+r.PhysicalID) }),
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			out, err := provider.Invoke(ctx, r, ecsOnce, (*ecs.Client).CreateCluster, createClusterInput)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			return provider.Created{PhysicalID: *out.Cluster.ClusterName}, nil
+		},
+		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
+			if updateClusterInput.Changed(d) {
+				if _, err := provider.Invoke(ctx, r, ecsClient, (*ecs.Client).UpdateCluster, updateClusterInput); err != nil {
+					return provider.Updated{}, err
+				}
+			}
+			if !putCapacityInput.Changed(d) {
+				return provider.Updated{}, nil
+			}
+			_, err := provider.Invoke(ctx, r, ecsClient, (*ecs.Client).PutClusterCapacityProviders, putCapacityInput)
+			return provider.Updated{}, err
+		},
+		Delete: func(ctx context.Context, r *provider.Request) error {
+			_, err := ecsClient(r.Session).DeleteCluster(ctx, &ecs.DeleteClusterInput{Cluster: &r.PhysicalID})
+			return err
+		},
+		Gone: []string{clusterGone},
+		Known: func(r *provider.Request) *value.Object {
+			name := r.PhysicalID
+			if name == "" {
+				name = r.Name
+			}
+			return value.NewObject("Arn", arn(r, "ecs", "cluster/"+name))
+		},
+		Lookup: func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+			return clusterNamed(ctx, r, r.Name)
+		},
+		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+			return clusterNamed(ctx, r, text(r.Properties, "ClusterName"))
+		}),
+	}
+}
+
+// clusterNamed tells who has a name. A deleted cluster is told of for a while,
+// but no longer active.
+func clusterNamed(ctx context.Context, r *provider.Request, name string) (*provider.Holder, error) {
+	out, err := ecsClient(r.Session).DescribeClusters(ctx, &ecs.DescribeClustersInput{
+		Clusters: []string{name}, Include: []types.ClusterField{types.ClusterFieldTags},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range out.Clusters {
+		if aws.ToString(c.Status) != "INACTIVE" && aws.ToString(c.ClusterName) == name {
+			return &provider.Holder{PhysicalID: name, Tags: ecsTagMap(c.Tags)}, nil
+		}
+	}
+	return nil, nil
+}
+
+func ecsTagMap(list []types.Tag) map[string]string {
+	tags := map[string]string{}
+	for _, t := range list {
+		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return tags
+}
+
+func ecsTags(of func(*provider.Request) string) provider.Tags {
+	return provider.Tags{
+		Property: "Tags", AtCreate: true,
+		Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
+			in := &ecs.TagResourceInput{ResourceArn: aws.String(of(r))}
+			for _, k := range slices.Sorted(maps.Keys(tags)) {
+				in.Tags = append(in.Tags, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
+			}
+			_, err := ecsClient(r.Session).TagResource(ctx, in)
+			return err
+		},
+		Remove: func(ctx context.Context, r *provider.Request, keys []string) error {
+			_, err := ecsClient(r.Session).UntagResource(ctx, &ecs.UntagResourceInput{ResourceArn: aws.String(of(r)), TagKeys: keys})
+			return err
+		},
+	}
+}
+
+var registerTaskInput = provider.Bind[ecs.RegisterTaskDefinitionInput](
+	provider.Rename{"ProxyConfiguration.ProxyConfigurationProperties": "Properties"},
+	provider.Finish(func(r *provider.Request, in *ecs.RegisterTaskDefinitionInput) error {
+		if in.Family == nil {
+			in.Family = aws.String(familyOf(r))
+		}
+		return nil
+	}))
+
+func familyOf(r *provider.Request) string {
+	if family := text(r.Properties, "Family"); family != "" {
+		return family
+	}
+	return notInStatementID.ReplaceAllString(r.Stack.Name+"-"+r.LogicalID, "-")
+}
+
+// A task definition is known by the ARN of its revision. All but tags is in
+// the revision, so that a change makes another one.
+func taskDefinition() provider.Resource {
+	return provider.Resource{
+		Type:   "AWS::ECS::TaskDefinition",
+		Inputs: []provider.Input{registerTaskInput},
+		Tags:   ecsTags(func(r *provider.Request) string { return r.PhysicalID }),
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			out, err := provider.Invoke(ctx, r, ecsOnce, (*ecs.Client).RegisterTaskDefinition, registerTaskInput)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			return provider.Created{PhysicalID: *out.TaskDefinition.TaskDefinitionArn}, nil
+		},
+		Delete: deregisterTask,
+		Gone:   []string{"ResourceNotFoundException"},
+		Known:  knownID("TaskDefinitionArn"),
+		Find:   findTaskDefinition,
+	}
+}
+
+// deregisterTask makes the revision inactive, which is as good as gone: it is
+// kept only for what still runs by it.
+func deregisterTask(ctx context.Context, r *provider.Request) error {
+	c := ecsClient(r.Session)
+	_, err := c.DeregisterTaskDefinition(ctx, &ecs.DeregisterTaskDefinitionInput{TaskDefinition: &r.PhysicalID})
+	if !provider.HasCode(err, "ClientException", "InvalidParameterException") {
+		return err
+	}
+	out, readErr := c.DescribeTaskDefinition(ctx, &ecs.DescribeTaskDefinitionInput{TaskDefinition: &r.PhysicalID})
+	if provider.HasCode(readErr, "ClientException") || readErr == nil && out.TaskDefinition.Status != types.TaskDefinitionStatusActive {
+		return errors.Join(provider.ErrNotFound, err)
+	}
+	return err
+}
+
+// findTaskDefinition looks through the newest revisions of the family for the
+// one with the create's tag.
+func findTaskDefinition(ctx context.Context, r *provider.Request) (string, error) {
+	if r.OwnerTag == "" {
+		return "", nil
+	}
+	const newest = 10
+	c := ecsClient(r.Session)
+	out, err := c.ListTaskDefinitions(ctx, &ecs.ListTaskDefinitionsInput{
+		FamilyPrefix: aws.String(familyOf(r)), Sort: types.SortOrderDesc, MaxResults: aws.Int32(newest),
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, id := range out.TaskDefinitionArns {
+		tags, err := c.ListTagsForResource(ctx, &ecs.ListTagsForResourceInput{ResourceArn: &id})
+		if err != nil {
+			return "", err
+		}
+		if ecsTagMap(tags.Tags)[provider.OwnerTagKey] == r.OwnerTag {
+			return id, nil
+		}
+	}
+	return "", nil
+}

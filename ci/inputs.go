@@ -16,10 +16,12 @@ const (
 	StateInfo   Name = "state info"
 	StateRows   Name = "state resources"
 	StateOrphan Name = "state orphan"
-	ForceUnlock Name = "force-unlock"
-	Rollback    Name = "rollback"
-	Bootstrap   Name = "bootstrap"
-	Demo        Name = "demo"
+
+	StateDestroy Name = "state destroy"
+	ForceUnlock  Name = "force-unlock"
+	Rollback     Name = "rollback"
+	Bootstrap    Name = "bootstrap"
+	Demo         Name = "demo"
 )
 
 // A CommentMode says what becomes of the pull request comment.

@@ -54,6 +54,14 @@ var commands = []Command{
 			}
 			return "", ""
 		}},
+	{Name: StateDestroy, MaxStacks: -1, Consent: "deletes the resources of the stacks",
+		Description: "Delete the resources of stacks and what is recorded of them, without the app: the stacks are named as they are recorded.",
+		refuse: func(in *Inputs) (string, string) {
+			if len(in.Stacks) == 0 && !in.All {
+				return "stacks", "name the stacks to destroy, or set all to true"
+			}
+			return "", ""
+		}},
 	{Name: ForceUnlock, MinStacks: 1, MaxStacks: -1,
 		Description: "Remove the lock of stacks whose holder is known to be dead."},
 	{Name: Demo, MaxStacks: 0, TerminalOnly: true,
@@ -89,8 +97,8 @@ type Input struct {
 
 var (
 	onApp    = []Name{Deploy, Diff, Destroy}
-	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, ForceUnlock}
-	changing = []Name{Deploy, Destroy, Rollback}
+	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, ForceUnlock}
+	changing = []Name{Deploy, Destroy, Rollback, StateDestroy}
 )
 
 var table = []Input{
@@ -98,13 +106,13 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Destroy, Rollback, StateShow, StateRows, StateOrphan, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Destroy, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one."},
-	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: onApp,
-		Description: "Take all stacks of the app."},
+	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(onApp, []Name{StateDestroy}),
+		Description: "Take all stacks of the app; for `state destroy`, all that are recorded under the prefix."},
 	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: onApp, Restricts: true,
 		Description: "Take only the stacks that were named, without those they depend on."},
-	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, StateRows, StateOrphan, ForceUnlock}, Restricts: true,
+	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, StateRows, StateOrphan, StateDestroy, ForceUnlock}, Restricts: true,
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: onApp,
@@ -143,7 +151,7 @@ var table = []Input{
 		Description: "Logical ids of resources that the rollback leaves in AWS as they are."},
 	{Name: "resource", Field: func(in *Inputs) any { return &in.Resources }, Commands: []Name{StateOrphan}, Restricts: true,
 		Description: "Logical ids of the resources to forget; without them, the whole stack."},
-	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy},
+	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy, StateDestroy},
 		Description: "Destroy stacks that have termination protection, and switch off the deletion protection of resources first."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
 		Description: "Publish no assets; they are known to be in place."},
@@ -167,7 +175,7 @@ var table = []Input{
 		Description: "How long one operation on one resource may take."},
 	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Default: "10", Commands: changing, Positive: true,
 		Description: "How many resources of a stack are worked on at once."},
-	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: onApp, Positive: true,
+	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: slices.Concat(onApp, []Name{StateDestroy}), Positive: true,
 		Description: "How many independent stacks are worked on at once."},
 
 	{Name: "github-token", Field: func(in *Inputs) any { return &in.GitHubToken }, Secret: true, ActionOnly: true,
@@ -183,7 +191,7 @@ var table = []Input{
 		Description: "Say more of each: of stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Rollback, StateInfo, StateList, StateShow, StateRows, StateOrphan},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Rollback, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

@@ -37,8 +37,9 @@ type deployment struct {
 	creates          *creates // nil unless something is changed
 	saver            *state.Saver
 	account, stackID string
-	initial          bool // there was no record
-	unprotect        bool // switch deletion protection off first
+	initial          bool          // there was no record
+	unprotect        bool          // switch deletion protection off first
+	agreed           *state.Record // what somebody saw who agreed to its deletion; nil when nobody was asked
 
 	tolerant func(error) // a diff's, of conditions that fail
 

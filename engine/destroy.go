@@ -48,6 +48,13 @@ func (e *Engine) Destroy(ctx context.Context, opt DestroyOptions) (*result.Run, 
 		return run, e.end(run, err)
 	}
 	sel.after = sel.after.Reverse()
+	e.takeDownAll(work, sel, store, run, opt)
+	e.config.Window.Seal()
+	return run, e.end(run, nil)
+}
+
+// takeDownAll destroys stacks, each after those that use it.
+func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.Store, run *result.Run, opt DestroyOptions) {
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
 		d := &deployment{
 			e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
@@ -55,10 +62,8 @@ func (e *Engine) Destroy(ctx context.Context, opt DestroyOptions) (*result.Run, 
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}
 		d.router = e.router(d)
-		return d.finished(d.takeDown(work, opt))
+		return d.finished(d.takeDown(ctx, opt))
 	})
-	e.config.Window.Seal()
-	return run, e.end(run, nil)
 }
 
 // A ProtectedError says that a stack is not to be destroyed.
@@ -108,12 +113,30 @@ func (d *deployment) takeDown(ctx context.Context, opt DestroyOptions) error {
 		if record == nil {
 			return nil
 		}
-		if !opt.Consent(d.t.Name, removal(d.t, record)) {
+		if len(record.Resources) > 0 && !opt.Consent(d.t.Name, removal(d.t, record)) {
 			d.observe(Event{Kind: Notice, Text: "not destroyed: declined"})
 			return nil
 		}
+		d.agreed = record
 	}
 	return d.destroy(ctx)
+}
+
+// beyondConsent names what is recorded now and was not when somebody agreed to
+// have it deleted.
+func (d *deployment) beyondConsent(record *state.Record) error {
+	if d.agreed == nil {
+		return nil
+	}
+	for _, id := range record.LogicalIDs() {
+		if row := d.agreed.Row(id); row == nil || row.PhysicalID != record.Row(id).PhysicalID {
+			return &InputError{
+				What: fmt.Sprintf("stack %s in %s has changed since you were asked: %s is new", d.t.Name, d.t.Region, id),
+				Next: "destroy it again, and look at what would be deleted",
+			}
+		}
+	}
+	return nil
 }
 
 // removal is the plan that deletes everything that is recorded.
@@ -168,6 +191,9 @@ func (d *deployment) destroy(ctx context.Context) error {
 		}
 		d.observe(Event{Kind: Notice, Text: "nothing is recorded of the stack"})
 		return nil
+	}
+	if err := d.beyondConsent(r.record); err != nil {
+		return err
 	}
 	if err := d.place.Deletable(r.record); err != nil {
 		return err

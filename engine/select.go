@@ -22,7 +22,7 @@ type Selection struct {
 // A selected set of stacks is in the order of the assembly.
 type selected struct {
 	targets []target
-	after   graph.Edges // by stack name, among the targets
+	after   graph.Edges // by their keys, among the targets
 }
 
 // start reads and checks everything that can be checked without writing, and
@@ -134,7 +134,7 @@ func (e *Engine) eachStack(sel *selected, limit int, run *result.Run, work func(
 	results := make([]*result.Stack, len(sel.targets))
 	var tasks []graph.Task
 	for i, t := range sel.targets {
-		tasks = append(tasks, graph.Task{ID: t.Name, Run: func(context.Context) error {
+		tasks = append(tasks, graph.Task{ID: t.key(), Run: func(context.Context) error {
 			results[i] = work(t)
 			if o := results[i].Outcome; o.ExitCode() == 1 || o == result.Cancelled {
 				return errors.New("a stack that others wait for did not get done")
@@ -145,7 +145,7 @@ func (e *Engine) eachStack(sel *selected, limit int, run *result.Run, work func(
 	outcomes := graph.Run(context.Background(), tasks, sel.after, graph.Options{Limit: limit, KeepGoing: true, Stop: e.config.Window.Draining()})
 	for i, t := range sel.targets {
 		if results[i] == nil {
-			results[i] = e.notStarted(t, outcomes[t.Name])
+			results[i] = e.notStarted(t, outcomes[t.key()])
 		}
 		run.Add(results[i])
 	}

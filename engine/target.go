@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"maps"
 
 	"github.com/org/cdkd-action/engine/assembly"
@@ -13,6 +14,7 @@ import (
 type target struct {
 	Name, Region string
 	DisplayName  string
+	id           string // tells the targets of a run apart; "": by their names
 	Template     *template.Template
 	Nested       map[string]*assembly.Nested
 	Parameters   map[string]string
@@ -37,6 +39,9 @@ func (e *Engine) targetOf(s *assembly.Stack, parameters map[string]string) targe
 		Parameters: parametersOf(s, parameters), Protected: s.TerminationProtection,
 	}
 }
+
+// key tells the targets of a run apart.
+func (t target) key() string { return cmp.Or(t.id, t.Name) }
 
 // defaultRegion is that of stacks that name none.
 func (e *Engine) defaultRegion() string {

@@ -60,16 +60,23 @@ func (s *step) destroy(ctx context.Context) error {
 	if err != nil {
 		return s.refuse(err)
 	}
+	opt := s.destroyOptions(ctx)
+	opt.Selection = sel
+	run, _ := s.engine.Destroy(ctx, opt)
+	return s.finish(run)
+}
+
+// destroyOptions say how stacks are to be taken down, not which.
+func (s *step) destroyOptions(ctx context.Context) engine.DestroyOptions {
 	opt := engine.DestroyOptions{
-		Selection: sel, RemoveProtection: s.in.RemoveProtection, RoleARN: s.in.RoleARN,
+		RemoveProtection: s.in.RemoveProtection, RoleARN: s.in.RoleARN,
 		ResourceTimeout: s.in.ResourceTimeout, Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	}
 	if !s.in.Yes {
 		opt.StackConcurrency = 1 // one question at a time
 		opt.Consent = s.consent(ctx, "Destroy stack %s?", !s.in.RemoveProtection)
 	}
-	run, _ := s.engine.Destroy(ctx, opt)
-	return s.finish(run)
+	return opt
 }
 
 // consent asks a person, with the plan before them.

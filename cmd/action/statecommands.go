@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -91,6 +92,22 @@ func (s *step) stateOrphan(ctx context.Context) error {
 	}
 	s.done(len(done) > 0)
 	return s.show(orphansJSON(done), orphansText(done, "forgotten"))
+}
+
+func (s *step) stateDestroy(ctx context.Context) error {
+	stacks := engine.RecordSelection{Stacks: s.in.Stacks, All: s.in.All, Region: strings.ToLower(s.in.StackRegion)}
+	opt := s.destroyOptions(ctx)
+	if s.in.All && opt.Consent != nil { // one question for all of them
+		opt.Consent, opt.StackConcurrency = nil, s.in.StackConcurrency
+		stacks.Agree = func(refs []state.Ref) bool {
+			for _, r := range refs {
+				s.surface.Print(refText(r))
+			}
+			return s.surface.Confirm(ctx, fmt.Sprintf("Destroy these %d stacks?", len(refs)), false)
+		}
+	}
+	run, _ := s.engine.StateDestroy(ctx, stacks, opt)
+	return s.finish(run)
 }
 
 // done says in the outputs that the command did what it was asked, or that

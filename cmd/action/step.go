@@ -74,6 +74,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.stateResources(ctx)
 	case ci.StateOrphan:
 		return s.stateOrphan(ctx)
+	case ci.StateDestroy:
+		return s.stateDestroy(ctx)
 	case ci.ForceUnlock:
 		return s.forceUnlock(ctx)
 	}

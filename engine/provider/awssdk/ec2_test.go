@@ -7,10 +7,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/value"
+	"github.com/org/cdkd-action/internal/sandbox"
 )
 
 // A network is what the tests of a type need around it, made by calls of
@@ -353,3 +355,56 @@ func (n network) instance(subnet string) string {
 
 // anImage is one that the emulator has.
 const anImage = "ami-12c6146b"
+
+// What Lambda has left behind keeps a subnet until it is deleted.
+func TestDeleteWithoutLambda(t *testing.T) {
+	s := emulated(t)
+	n := newNetwork(t, s, "10.21.0.0/16")
+	subnet := n.subnet("10.21.1.0/24")
+	for _, description := range []string{"AWS Lambda VPC ENI-Shop-Fn-1", "somebody's"} {
+		if _, err := n.CreateNetworkInterface(t.Context(), &ec2.CreateNetworkInterfaceInput{SubnetId: &subnet, Description: &description}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refusal := &smithy.GenericAPIError{Code: "DependencyViolation"}
+	attempts := 0
+	remove := func() error {
+		attempts++
+		if attempts == 1 {
+			return refusal
+		}
+		return nil
+	}
+	r := &provider.Request{Session: s, PhysicalID: subnet}
+	if err := withoutLambda(t.Context(), r, "subnet-id", remove); err != nil || attempts != 2 {
+		t.Errorf("%v after %d attempts, want none after 2", err, attempts)
+	}
+	out, err := n.DescribeNetworkInterfaces(t.Context(), &ec2.DescribeNetworkInterfacesInput{Filters: []types.Filter{having("subnet-id", subnet)}})
+	if err != nil || len(out.NetworkInterfaces) != 1 || *out.NetworkInterfaces[0].Description != "somebody's" {
+		t.Errorf("%+v, %v, want somebody's interface alone", out, err)
+	}
+	// Without anything of Lambda's, waiting is for the retries.
+	attempts = 0
+	if err := withoutLambda(t.Context(), r, "subnet-id", remove); err != refusal || attempts != 1 {
+		t.Errorf("%v after %d attempts, want the refusal after 1", err, attempts)
+	}
+}
+
+// An address that was just taken from what had it is refused its release.
+func TestReleaseOfAnAddressInUse(t *testing.T) {
+	s := emulated(t)
+	n := newNetwork(t, s, "10.22.0.0/16")
+	instance, address := n.instance(n.subnet("10.22.1.0/24")), n.address()
+	if _, err := n.AssociateAddress(t.Context(), &ec2.AssociateAddressInput{AllocationId: &address, InstanceId: &instance}); err != nil {
+		t.Fatal(err)
+	}
+	fault := moto.AddFault(sandbox.Fault{Service: "ec2", Action: "ReleaseAddress", Code: "InvalidIPAddress.InUse", Status: 400, Count: 1})
+	defer moto.RemoveFault(fault)
+	d := provider.Drive(describe(t, "AWS::EC2::EIP"), nil)
+	if _, err := d.Delete(t.Context(), &provider.Request{Session: s, Stack: stack, LogicalID: "E", Type: "AWS::EC2::EIP", PhysicalID: "1.2.3.4|" + address}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.DescribeAddresses(t.Context(), &ec2.DescribeAddressesInput{AllocationIds: []string{address}}); err == nil {
+		t.Error("the address is still there")
+	}
+}

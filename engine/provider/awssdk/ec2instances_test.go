@@ -239,3 +239,21 @@ func TestReadInstance(t *testing.T) {
 			"UserData": "IyEvYmluL3No", "SourceDestCheck": false, "EbsOptimized": true, "Tags": [{"Key": "Name", "Value": "a"}]}`}},
 	}.run(t, s)
 }
+
+// An instance that EC2 started before it knew the profile gets it afterwards.
+func TestInstanceGetsItsProfile(t *testing.T) {
+	s := emulated(t)
+	n := newNetwork(t, s, "10.23.0.0/16")
+	if _, err := iam.NewFromConfig(s.Config).CreateInstanceProfile(t.Context(), &iam.CreateInstanceProfileInput{InstanceProfileName: aws.String("Shop-Late")}); err != nil {
+		t.Fatal(err)
+	}
+	r := &provider.Request{Session: s, Stack: stack, LogicalID: "I", Type: "AWS::EC2::Instance", PhysicalID: n.instance(n.subnet("10.23.1.0/24")),
+		Properties: object(t, `{"IamInstanceProfile": "Shop-Late"}`)}
+	if err := describe(t, r.Type).Wait.Wait(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	i, err := describeInstance(t.Context(), r)
+	if err != nil || i.IamInstanceProfile == nil {
+		t.Errorf("%+v, %v, want a profile", i, err)
+	}
+}

@@ -2,13 +2,13 @@ package awssdk
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/internal/sandbox"
 )
 
 func TestRouteTable(t *testing.T) {
@@ -96,7 +96,8 @@ func TestRouteTableAssociationIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := replaceAssociation(t.Context(), request(second), errors.New("refused"))
+	defer moto.RemoveFault(moto.AddFault(sandbox.Fault{Service: "ec2", Action: "AssociateRouteTable", Mentions: subnet, Code: "Resource.AlreadyAssociated"}))
+	made, err := d.Create(t.Context(), request(second))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,17 +26,25 @@ type entry struct {
 
 func (e entry) fixture() bool { return e.Kind == "fixture" }
 
+// committed is the part of the corpus that is in the repository.
+var committed = filepath.Join("..", "..", "testdata", "corpus")
+
 func corpusDir() (dir string, whole bool) {
 	if dir := os.Getenv("CDKD_CORPUS"); dir != "" {
 		return dir, true
 	}
-	return filepath.Join("..", "..", "testdata", "corpus"), false
+	return committed, false
 }
 
-// entries reads the index of the corpus.
 func entries(t *testing.T) []entry {
 	t.Helper()
 	dir, _ := corpusDir()
+	return index(t, dir)
+}
+
+// index reads the index of a folder of assemblies.
+func index(t *testing.T, dir string) []entry {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "index.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +61,10 @@ func entries(t *testing.T) []entry {
 	}
 	return index.Assemblies
 }
+
+// assetBucket is where the assets are that CDK 1 hands to templates as
+// parameters.
+const assetBucket = "corpus-assets"
 
 // given returns a value for every parameter that has no default. CloudFormation
 // would ask for them as well.
@@ -84,12 +96,16 @@ func valueFor(p *template.Parameter) string {
 		return text
 	}
 	switch {
-	case strings.Contains(p.Name, "S3VersionKey"): // of an asset, by CDK 1
+	case strings.Contains(p.Name, "S3Bucket"): // of an asset, by CDK 1
+		return assetBucket
+	case strings.Contains(p.Name, "S3VersionKey"):
 		return "corpus/||asset.zip"
 	case strings.HasPrefix(p.Type, "AWS::SSM::Parameter::"):
 		return "/corpus/" + p.Name
 	case p.Type == "Number":
 		return "7"
+	case strings.Contains(p.Name, "Arn"):
+		return "arn:aws:elasticloadbalancing:us-east-1:" + account + ":targetgroup/net/corpus/0123456789abcdef"
 	case strings.Contains(strings.ToLower(p.Name), "email"):
 		return "somebody@example.com"
 	case strings.Contains(strings.ToLower(p.Name), "url"):

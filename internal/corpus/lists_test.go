@@ -147,6 +147,89 @@ var invalid = map[string]string{
 	"fixture-nested-assemblies":    "topLevelStack.template.json: not JSON",
 }
 
-// undeployed are the assemblies that can be planned and that the emulators
-// cannot carry, each with the reason.
-var undeployed = map[string]string{}
+// undeployed are the assemblies that can be planned and that are not deployed
+// here, each with the reason.
+var undeployed = map[string]string{
+	"app-automated-security-response-on-aws-source-blueprints-servicenow-cdk":       content,
+	"app-automated-security-response-on-aws-source-playbooks-SC":                    outside,
+	"app-automated-security-response-on-aws-source-solution_deploy":                 content,
+	"cdk-aws-ec2-vpc-dual-stack":                                                    ipv6,
+	"cdk-aws-ec2-vpc-ipam":                                                          ipam,
+	"cdk-aws-ecr-assets-assets-tarball":                                             images,
+	"cdk-aws-ecr-assets-nested-stacks-docker":                                       images,
+	"cdk-aws-ecs-patterns-fargate-nlb-ipv6":                                         ipv6,
+	"cdk-aws-ecs-patterns-fargate-queue-processing-fargate-service-isolated":        images,
+	"cdk-aws-ecs-patterns-fargate-queue-processing-fargate-service-task-definition": images,
+	"cdk-aws-eks-eks-cluster":                                                       amis,
+	"cdk-aws-eks-eks-cluster-ipv6":                                                  amis,
+	"cdk-aws-elasticloadbalancingv2-nlb-lookup":                                     balancers,
+	"cdk-aws-lambda-event-sources-kinesiswithdlq":                                   apart,
+	"cdk-aws-lambda-lambda.prov.concurrent":                                         motoConcurrency,
+	"cdk-aws-logs-destinations-kinesis":                                             apart,
+	"cdk-aws-logs-log-group":                                                        motoProtection,
+	"cdk-aws-logs-subscriptionfilter-distribution":                                  apart,
+	"cdk-aws-rds-proxy":                                                             snapshot,
+	"cdk-aws-stepfunctions-tasks-databrew-start-job-run":                            schema,
+	"cdka-app-staging-synthesizer-alpha-synth-default-resources-ea756":              images,
+	"cdka-aws-sagemaker-alpha-model":                                                images,
+	"cdkd-alb":                                                                      schema,
+	"cdkd-dynamodb-ondemand":                                                        motoInsights,
+	"cdkd-lambda-config-field-removal":                                              motoRuntime,
+	"cdkd-lambda-microvm-image":                                                     schema,
+	"cdkd-local-invoke-agentcore":                                                   images,
+	"cdkd-nlb-source-nat":                                                           ipv6,
+	"cdkd-rds-aurora":                                                               snapshot,
+	"cdkd-rds-dbinstance-backfill":                                                  snapshot,
+	"crd-tests-integration-miscbarest2-hunt":                                        schema,
+	"crd-tests-integration-modes-hunt":                                              schema,
+	"crd-tests-integration-second-deploy-echo3":                                     schema,
+	"ex-application-load-balancer":                                                  balancers,
+	"ex-aws-transfer-sftp-server":                                                   sameName,
+	"ex-cloudwatch-evidently-client-side-evaluation-lambda":                         extension,
+	"ex-ec2-ssm-local-zone":                                                         amis,
+	"ex-ecs-fargate-service-with-local-image":                                       images,
+	"ex-lambda-manage-s3-event-notification":                                        outside,
+	"ex-lambda-provisioned-concurrency-autoscaling":                                 motoConcurrency,
+	"ex-resource-overrides":                                                         noType,
+	"ex-s3-object-lambda":                                                           acl,
+	"lajos-deploy-lambda-from-docker-image":                                         images,
+	"lajos-deploy-lambda-from-s3":                                                   content,
+	"oc-aws-redshiftserverless-redshift-serverless-namespace-workgroup":             motoFunction,
+	"sc-aws-openapigateway-lambda-opilam-apiFromAssetNewLambdaFunctions":            content,
+	"sc-aws-openapigateway-lambda-opilam-substringUriNames":                         content,
+	"sp-appconfig-feature-flag-cdk":                                                 motoFunction,
+	"sp-cloudwatch-logs-to-splunk-using-lambda-kinesis":                             apart,
+	"sp-fargate-cdk-cdk":                                                            images,
+	"sp-fargate-dynamodb-cdk-cdk":                                                   images,
+	"sp-fargate-eventbridge-cdk-cdk":                                                images,
+	"sp-fargate-s3-cdk-cdk":                                                         images,
+	"sp-fargate-sns-cdk-cdk":                                                        images,
+	"sp-fargate-sns-sqs-cdk-cdk":                                                    images,
+	"sp-lambda-web-adapter-cdk-cdk":                                                 extension,
+	"sp-s3-eventbridge-fargate-cdk":                                                 images,
+	"sp-waf-agentcore-gateway-bedrock-cdk-cdk":                                      schema,
+	"sp-waf-cloudfront-ai-monetization-cdk":                                         schema,
+}
+
+// The reasons.
+const (
+	images          = "container images are not in the corpus"
+	content         = "code or definitions are in buckets of others, or made by custom resources"
+	outside         = "parameters have to name resources outside of the assembly"
+	sameName        = "two of its stacks make a policy of the same name"
+	acl             = "AWS refuses its ACL, made before buckets had owners"
+	noType          = "AWS has no such type"
+	snapshot        = "databases are to be deleted with a final snapshot, which is not taken yet"
+	schema          = "properties that the embedded schemas do not have, so that Cloud Control's emulator refuses them"
+	apart           = "moto does not know a stream that Cloud Control made"
+	ipv6            = "Cloud Control's emulator gives a VPC no IPv6 blocks"
+	ipam            = "Cloud Control's emulator gives a VPC no block from a pool"
+	balancers       = "names of load balancers that Cloud Control's emulator makes up have another form"
+	amis            = "moto has no such public AMI parameter"
+	extension       = "moto does not know the layers of other accounts"
+	motoRuntime     = "moto has no PutRuntimeManagementConfig"
+	motoConcurrency = "moto has no PutProvisionedConcurrencyConfig"
+	motoProtection  = "moto answers 500 to PutDataProtectionPolicy"
+	motoInsights    = "moto answers 500 to UpdateContributorInsights"
+	motoFunction    = "moto answers 500 to CreateFunction"
+)

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -17,7 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/assembly"
@@ -102,7 +103,7 @@ func judge(t *testing.T, e entry, err error) string {
 		}
 		return "refused: macros"
 	case hasTypes:
-		if diff := cmp.Diff(types, unsupportedTypes(says)); diff != "" {
+		if diff := gocmp.Diff(types, unsupportedTypes(says)); diff != "" {
 			t.Errorf("types that cannot be provisioned (-want +got):\n%s", diff)
 		}
 		return "refused: types that cannot be provisioned"
@@ -226,8 +227,8 @@ func newEngine(t *testing.T, s *sandbox.Sandbox, observe func(engine.Event)) *en
 	})
 }
 
-// resolveSSM finds dynamic references to plain parameters.
-var resolveSSM = regexp.MustCompile(`\{\{resolve:ssm:([^:}"]+)`)
+// resolveSSM finds dynamic references to parameters.
+var resolveSSM = regexp.MustCompile(`\{\{resolve:ssm(-secure)?:([^:}"]+)`)
 
 // putParameters makes the parameters that stacks refer to and that others have
 // made in a real account.
@@ -238,17 +239,21 @@ func putParameters(t *testing.T, s *sandbox.Sandbox, stacks []*assembly.Stack, v
 		if stack.Region != "" {
 			config.Region = stack.Region
 		}
-		names := ssmNames(stack, values)
+		names, kind := ssmNames(stack, values), map[string]ssmtypes.ParameterType{}
 		text, err := os.ReadFile(stack.TemplateFile)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range resolveSSM.FindAllSubmatch(text, -1) {
-			names = append(names, string(m[1]))
+			names = append(names, string(m[2]))
+			if len(m[1]) > 0 {
+				kind[string(m[2])] = ssmtypes.ParameterTypeSecureString
+			}
 		}
+		names = slices.DeleteFunc(names, func(name string) bool { return makes(stacks, name) })
 		for _, name := range names {
 			_, err := ssm.NewFromConfig(config).PutParameter(context.Background(), &ssm.PutParameterInput{
-				Name: &name, Value: aws.String("corpus-value"), Type: ssmtypes.ParameterTypeString, Overwrite: aws.Bool(true),
+				Name: &name, Value: aws.String("corpus-value"), Type: cmp.Or(kind[name], ssmtypes.ParameterTypeString), Overwrite: aws.Bool(true),
 			})
 			if err != nil && strings.HasPrefix(name, "/aws/") {
 				continue // nobody may write AWS's own, which are there
@@ -260,6 +265,18 @@ func putParameters(t *testing.T, s *sandbox.Sandbox, stacks []*assembly.Stack, v
 		}
 	}
 	return put
+}
+
+// makes tells whether one of the stacks has a parameter of that name.
+func makes(stacks []*assembly.Stack, name string) bool {
+	for _, s := range stacks {
+		for _, r := range s.Template.Resources {
+			if r.Type == "AWS::SSM::Parameter" && r.Properties.String("Name") == name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // A tally counts how assemblies fared.

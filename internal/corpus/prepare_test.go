@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,35 +24,54 @@ func prepare(t *testing.T, s *sandbox.Sandbox, dir string) string {
 	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	err := filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case filepath.Base(path) == "manifest.json":
-			move(t, path)
-		case strings.HasSuffix(path, ".assets.json"):
-			fill(t, s, path)
+	var files []string
+	err := filepath.WalkDir(to, func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".json" {
+			files = append(files, path)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	move(t, files)
+	for _, file := range files {
+		if strings.HasSuffix(file, ".assets.json") {
+			fill(t, s, file)
+		}
+	}
 	return to
 }
 
-var environment = regexp.MustCompile(`aws://\d+/`)
+var environment = regexp.MustCompile(`aws://(\d+)/`)
 
 // move makes an assembly one for the account that there is.
-func move(t *testing.T, manifest string) {
+func move(t *testing.T, files []string) {
 	t.Helper()
-	text, err := os.ReadFile(manifest)
-	if err != nil {
-		t.Fatal(err)
+	var others []string
+	text := map[string][]byte{}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[file] = b
+		for _, m := range environment.FindAllSubmatch(b, -1) {
+			if id := string(m[1]); id != account && !slices.Contains(others, id) {
+				others = append(others, id)
+			}
+		}
 	}
-	text = environment.ReplaceAll(text, []byte("aws://"+account+"/"))
-	if err := os.WriteFile(manifest, text, 0o644); err != nil {
-		t.Fatal(err)
+	for _, id := range others {
+		whole := regexp.MustCompile(`\b` + id + `\b`)
+		for file, b := range text {
+			text[file] = whole.ReplaceAll(b, []byte(account))
+		}
+	}
+	for file, b := range text {
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -192,7 +212,10 @@ func attributes(v any, asked map[string]map[string]any) {
 }
 
 // sample is a value that an attribute of that name could have.
-func sample(name string) string {
+func sample(name string) any {
+	if strings.HasSuffix(name, "Keys") {
+		return []any{"corpus-key"}
+	}
 	if strings.HasSuffix(strings.ToLower(name), "arn") {
 		return "arn:aws:s3:::corpus-" + strings.ToLower(name)
 	}

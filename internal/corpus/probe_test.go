@@ -165,6 +165,19 @@ var probes = map[string]probe{
 		list: args("logs describe-log-groups --query logGroups"), key: "logGroupName",
 		want: func(r resource) any { return value.NewObject("retentionInDays", r.property("RetentionInDays")) },
 	},
+	"AWS::Logs::MetricFilter": {
+		list: args("logs describe-metric-filters --query metricFilters"), key: "filterName",
+		want: func(r resource) any {
+			return value.NewObject("logGroupName", r.property("LogGroupName"), "filterPattern", r.property("FilterPattern"))
+		},
+	},
+	"AWS::Logs::SubscriptionFilter": {show: func(r resource) []check {
+		return []check{{args("logs describe-subscription-filters --query subscriptionFilters --log-group-name", r.text("LogGroupName")),
+			[]any{value.NewObject("destinationArn", r.property("DestinationArn"), "filterPattern", r.property("FilterPattern"))}}}
+	}},
+	"AWS::Logs::LogStream": {show: func(r resource) []check {
+		return []check{{args("logs describe-log-streams --query logStreams[].logStreamName --log-group-name", r.text("LogGroupName")), []any{lastOf(r.id())}}}
+	}},
 	"AWS::Events::Rule": {
 		list: args("events list-rules --query Rules"), key: "Arn",
 		id: func(r resource) string {
@@ -211,6 +224,9 @@ var probes = map[string]probe{
 	}},
 	"AWS::KMS::Alias": {list: args("kms list-aliases --query Aliases[?TargetKeyId]"), key: "AliasName"},
 }
+
+// lastOf is the last part of an id with bars.
+func lastOf(id string) string { return id[strings.LastIndexByte(id, '|')+1:] }
 
 // ruleName splits the ARN of a rule.
 func ruleName(r resource) (bus, name string) {

@@ -18,10 +18,13 @@ const (
 	StateOrphan Name = "state orphan"
 
 	StateDestroy Name = "state destroy"
-	ForceUnlock  Name = "force-unlock"
-	Rollback     Name = "rollback"
-	Bootstrap    Name = "bootstrap"
-	Demo         Name = "demo"
+
+	Events      Name = "events"
+	EventsPrune Name = "events prune"
+	ForceUnlock Name = "force-unlock"
+	Rollback    Name = "rollback"
+	Bootstrap   Name = "bootstrap"
+	Demo        Name = "demo"
 )
 
 // A CommentMode says what becomes of the pull request comment.
@@ -88,6 +91,10 @@ type Inputs struct {
 	GitHubToken string
 	Comment     CommentMode
 	CommentKey  string
+
+	Run       string
+	Keep      int // 0: not given
+	OlderThan time.Duration
 
 	Long    bool
 	Tree    bool

@@ -149,7 +149,7 @@ func together(c Command, in *Inputs, interactive bool) (faults []Fault) {
 	case c.MaxStacks > 0 && n > c.MaxStacks:
 		faults = append(faults, Fault{Input: "stacks", Given: strconv.Itoa(n), Want: fmt.Sprintf("%s takes %d at a time", c.Name, c.MaxStacks)})
 	}
-	if in.All && n > 0 {
+	if in.All && n > 0 && c.MinStacks == 0 { // else it is all of something else
 		faults = append(faults, Fault{Input: "all", Want: "give either all or stacks, not both"})
 	}
 	if c.refuse != nil {

@@ -62,6 +62,16 @@ var commands = []Command{
 			}
 			return "", ""
 		}},
+	{Name: Events, MinStacks: 1, MaxStacks: 1,
+		Description: "List the runs of a stack, also of one that is gone; or, of one run, what happened in it."},
+	{Name: EventsPrune, MinStacks: 1, MaxStacks: 1, Consent: "deletes the histories of runs",
+		Description: "Delete the histories of a stack's older runs. Without keep, older-than or all, the latest 20 stay.",
+		refuse: func(in *Inputs) (string, string) {
+			if in.All && (in.Keep > 0 || in.OlderThan > 0) {
+				return "all", "give either all or keep and older-than, not both"
+			}
+			return "", ""
+		}},
 	{Name: ForceUnlock, MinStacks: 1, MaxStacks: -1,
 		Description: "Remove the lock of stacks whose holder is known to be dead."},
 	{Name: Demo, MaxStacks: 0, TerminalOnly: true,
@@ -97,7 +107,7 @@ type Input struct {
 
 var (
 	onApp    = []Name{Deploy, Diff, Destroy}
-	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, ForceUnlock}
+	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Events, EventsPrune, ForceUnlock}
 	changing = []Name{Deploy, Destroy, Rollback, StateDestroy}
 )
 
@@ -106,13 +116,13 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Destroy, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Destroy, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Events, EventsPrune, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one."},
-	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(onApp, []Name{StateDestroy}),
-		Description: "Take all stacks of the app; for `state destroy`, all that are recorded under the prefix."},
+	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(onApp, []Name{StateDestroy, EventsPrune}),
+		Description: "Take all stacks of the app; for `state destroy`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
 	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: onApp, Restricts: true,
 		Description: "Take only the stacks that were named, without those they depend on."},
-	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, StateRows, StateOrphan, StateDestroy, ForceUnlock}, Restricts: true,
+	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Events, EventsPrune, ForceUnlock}, Restricts: true,
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: onApp,
@@ -139,7 +149,7 @@ var table = []Input{
 		Description: "Say what would be done and write nothing."},
 	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff},
 		Description: "Exit with 1 when something would change."},
-	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{StateOrphan}),
+	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{StateOrphan, EventsPrune}),
 		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
 	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
 		Description: "Undo a deploy that fails. `false` keeps what was done, for the next deploy to go on from."},
@@ -187,11 +197,18 @@ var table = []Input{
 	{Name: "comment-key", Field: func(in *Inputs) any { return &in.CommentKey }, ActionOnly: true, Commands: onApp,
 		Description: "Tells apart the comments of several steps that work on one app for the same pull request."},
 
+	{Name: "run", Field: func(in *Inputs) any { return &in.Run }, Commands: []Name{Events}, Restricts: true,
+		Description: "The id of the run to show; `events` without it lists them, and the output `run-id` is that of a run."},
+	{Name: "keep", Field: func(in *Inputs) any { return &in.Keep }, Commands: []Name{EventsPrune}, Restricts: true, Positive: true,
+		Description: "How many of the latest runs' histories stay. With older-than, only what neither keeps is deleted."},
+	{Name: "older-than", Field: func(in *Inputs) any { return &in.OlderThan }, Commands: []Name{EventsPrune}, Restricts: true, Positive: true,
+		Description: "Delete only the histories of runs that began longer ago than this."},
+
 	{Name: "long", Field: func(in *Inputs) any { return &in.Long }, Default: "false", Commands: []Name{StateList, StateRows},
 		Description: "Say more of each: of stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Rollback, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Rollback, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Events, EventsPrune},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

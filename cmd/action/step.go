@@ -76,6 +76,10 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.stateOrphan(ctx)
 	case ci.StateDestroy:
 		return s.stateDestroy(ctx)
+	case ci.Events:
+		return s.events(ctx)
+	case ci.EventsPrune:
+		return s.pruneEvents(ctx)
 	case ci.ForceUnlock:
 		return s.forceUnlock(ctx)
 	}

@@ -139,7 +139,7 @@ func TestRunEndGoesOnFromWhatWasRead(t *testing.T) { // (S-143)
 
 	late.ID = id(21) // read before the one above was entered
 	k.StartRun(t.Context(), late).Finish(t.Context(), Succeeded, nil, nil)
-	runs, err := k.Runs(t.Context())
+	runs, err := allRuns(t, k)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,13 +184,22 @@ func TestRunIsBestEffort(t *testing.T) { // (S-140)
 	}
 }
 
+func allRuns(t *testing.T, k *Stack) ([]RunSummary, error) {
+	t.Helper()
+	found, err := k.store.Histories(t.Context(), k.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Runs(t.Context(), found[k.Region])
+}
+
 func TestRunsAreTwenty(t *testing.T) { // (S-143)
 	c, k := shop(t)
 	for i := range 23 {
 		k.StartRun(t.Context(), RunOptions{ID: fmt.Sprintf("20260101T0000%02d000Z-00000000", i), Command: "deploy"}).
 			Finish(t.Context(), Succeeded, nil, nil)
 	}
-	runs, err := k.Runs(t.Context())
+	runs, err := allRuns(t, k)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +228,7 @@ func TestRunsOfTheCommandLine(t *testing.T) { // (S-140, S-143)
 	c, k := shop(t)
 	c.PutObject(bucket, indexKey, testdata(t, "mutate-61/index.json"))
 	c.PutObject(bucket, runKey("20261129T201718856Z-2a2bb9d7"), testdata(t, "mutate-61/events.jsonl"))
-	runs, err := k.Runs(t.Context())
+	runs, err := allRuns(t, k)
 	if err != nil || len(runs) != 9 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
@@ -252,7 +261,7 @@ func TestRunsWithoutAnIndex(t *testing.T) { // (S-144)
 			c.PutObject(bucket, runKey("20261129T201718856Z-2a2bb9d7"), testdata(t, "mutate-61/events.jsonl"))
 			c.PutObject(bucket, runKey("20261129T201719000Z-00000000"),
 				[]byte(`{"eventType":"RUN_STARTED","timestamp":"t","command":"destroy"}`+"\nnot json\n[]\n{\"eventType\":\"NEW_KIND\"}\n{\"eventT"))
-			got, err := k.Runs(t.Context())
+			got, err := allRuns(t, k)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -264,6 +273,34 @@ func TestRunsWithoutAnIndex(t *testing.T) { // (S-144)
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A run that was killed is in no index, and is shown all the same (S-144).
+func TestRunsThatNoIndexNames(t *testing.T) {
+	c, k := shop(t)
+	k.StartRun(t.Context(), RunOptions{ID: "20260102T000000000Z-00000000", Command: "deploy"}).Finish(t.Context(), Succeeded, nil, nil)
+	c.PutObject(bucket, runKey("20260103T000000000Z-00000000"), []byte(`{"eventType":"RUN_STARTED","timestamp":"t","command":"deploy"}`))
+	got, err := allRuns(t, k)
+	if err != nil || len(got) != 2 || got[0].RunID != "20260103T000000000Z-00000000" || got[0].Result != Unknown {
+		t.Errorf("runs %+v, %v", got, err)
+	}
+}
+
+func TestHistories(t *testing.T) { // (S-145)
+	c, k := shop(t)
+	for _, key := range []string{
+		"cdkd/Shop/eu-west-1/deployments/a.jsonl", "cdkd/Shop/eu-west-1/deployments/b.jsonl", "cdkd/Shop/eu-west-1/deployments/index.json",
+		"cdkd/Shop/us-east-1/deployments/index.json", "cdkd/Shop/us-west-2/state.json", "cdkd/Shop2/eu-west-3/deployments/c.jsonl",
+	} {
+		c.PutObject(bucket, key, []byte("{}"))
+	}
+	got, err := k.store.Histories(t.Context(), "Shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string][]string{"eu-west-1": {"a", "b"}, "us-east-1": {}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

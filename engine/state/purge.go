@@ -43,20 +43,25 @@ func (s *Store) removeVersions(ctx context.Context, ids []types.ObjectIdentifier
 // purge removes the earlier versions of one object, which a versioned bucket
 // keeps readable after a delete.
 func (s *Store) purge(ctx context.Context, key string) error {
+	return s.purgeAll(ctx, key, func(found string) bool { return found == key })
+}
+
+// purgeAll is purge for the objects under a prefix that are wanted.
+func (s *Store) purgeAll(ctx context.Context, prefix string, wanted func(key string) bool) error {
 	var old []types.ObjectIdentifier
-	in := &s3.ListObjectVersionsInput{Bucket: &s.bucket, Prefix: &key}
+	in := &s3.ListObjectVersionsInput{Bucket: &s.bucket, Prefix: &prefix}
 	for {
 		out, err := s.client.ListObjectVersions(ctx, in)
 		if err != nil {
-			return s.failed("list the versions of", key, "s3:ListBucketVersions", Absent, err)
+			return s.failed("list the versions of", prefix, "s3:ListBucketVersions", Absent, err)
 		}
 		for _, v := range out.Versions {
-			if aws.ToString(v.Key) == key && !aws.ToBool(v.IsLatest) {
+			if wanted(aws.ToString(v.Key)) && !aws.ToBool(v.IsLatest) {
 				old = append(old, types.ObjectIdentifier{Key: v.Key, VersionId: v.VersionId})
 			}
 		}
 		for _, m := range out.DeleteMarkers {
-			if aws.ToString(m.Key) == key && !aws.ToBool(m.IsLatest) {
+			if wanted(aws.ToString(m.Key)) && !aws.ToBool(m.IsLatest) {
 				old = append(old, types.ObjectIdentifier{Key: m.Key, VersionId: m.VersionId})
 			}
 		}
@@ -70,7 +75,16 @@ func (s *Store) purge(ctx context.Context, key string) error {
 
 // purgeOrWarn purges, and says once a run when it may not.
 func (s *Store) purgeOrWarn(ctx context.Context, key string) {
-	if err := s.purge(ctx, key); err != nil {
+	s.unpurged(key, s.purge(ctx, key))
+}
+
+// purgeFolder is purgeOrWarn for objects in a folder.
+func (s *Store) purgeFolder(ctx context.Context, folder string, wanted func(key string) bool) {
+	s.unpurged(folder, s.purgeAll(ctx, folder, wanted))
+}
+
+func (s *Store) unpurged(key string, err error) {
+	if err != nil {
 		s.warnOnce("purge", fmt.Sprintf("earlier versions of %s stay in the bucket; "+
 			"removing them takes s3:ListBucketVersions and s3:DeleteObjectVersion: %v", key, err))
 	}

@@ -122,28 +122,48 @@ func (k *Stack) runIDs(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// Runs returns the stack's latest runs, newest first. When their index cannot
-// be used, it is put together from the histories.
-func (k *Stack) Runs(ctx context.Context) ([]RunSummary, error) {
-	read, err := k.RunIndex(ctx)
-	if err == nil && len(read.index.Runs) > 0 {
-		return read.index.Runs, nil
+// Histories returns in which regions a stack has a history of runs, and of
+// which, oldest first. A stack that is gone may still have one.
+func (s *Store) Histories(ctx context.Context, stack string) (map[string][]string, error) {
+	found := map[string][]string{}
+	folder := s.prefix + "/" + stack + "/"
+	err := s.list(ctx, folder, "", func(key string) bool {
+		region, rest, _ := strings.Cut(strings.TrimPrefix(key, folder), "/")
+		if name, ok := strings.CutPrefix(rest, eventsFolder); ok {
+			if id, ok := strings.CutSuffix(name, eventsSuffix); ok {
+				found[region] = append(found[region], id)
+			} else if found[region] == nil {
+				found[region] = []string{} // only an index is left
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for the history of stack %s: %w", stack, err)
 	}
-	ids, listErr := k.runIDs(ctx)
-	if err := errors.Join(err, listErr); err != nil {
+	return found, nil
+}
+
+// Runs returns the stack's runs, newest first: those of the index, and those
+// of ids (what Histories found) that it does not name, because they are not over
+// or were killed, or because there is no index that can be read.
+func (k *Stack) Runs(ctx context.Context, ids []string) ([]RunSummary, error) {
+	read, err := k.RunIndex(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("list the runs of stack %s in %s: %w", k.Name, k.Region, err)
 	}
-	slices.Reverse(ids)
-	if len(ids) > runsKept {
-		ids = ids[:runsKept]
-	}
-	runs := make([]RunSummary, len(ids))
-	errs := make([]error, len(ids))
+	runs := slices.Clone(read.index.Runs)
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return slices.ContainsFunc(runs, func(r RunSummary) bool { return r.RunID == id })
+	})
+	more, errs := make([]RunSummary, len(ids)), make([]error, len(ids))
 	parallel(len(ids), func(i int) {
 		var events []Event
 		events, errs[i] = k.Events(ctx, ids[i])
-		runs[i] = summary(ids[i], events)
+		more[i] = summary(ids[i], events)
 	})
+	runs = append(runs, more...)
+	slices.SortStableFunc(runs, func(a, b RunSummary) int { return strings.Compare(b.RunID, a.RunID) })
 	return runs, errors.Join(errs...)
 }
 
@@ -183,7 +203,8 @@ func parseEvents(body []byte) (events []Event) {
 	return events
 }
 
-// PurgeEvents deletes the histories of all runs and their index.
+// PurgeEvents deletes the histories of all runs and their index, earlier
+// versions included.
 func (k *Stack) PurgeEvents(ctx context.Context) error {
 	var keys []string
 	err := k.store.list(ctx, k.key(eventsFolder), "", func(key string) bool {
@@ -196,5 +217,6 @@ func (k *Stack) PurgeEvents(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("delete the runs of stack %s in %s: %w", k.Name, k.Region, err)
 	}
+	k.store.purgeFolder(ctx, k.key(eventsFolder), func(string) bool { return true })
 	return nil
 }

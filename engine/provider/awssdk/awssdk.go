@@ -42,6 +42,7 @@ func Resources() []provider.Resource {
 		apiGatewayV2Resources(),
 		elbv2Resources(),
 		ecsResources(),
+		cloudFrontResources(),
 	)
 }
 

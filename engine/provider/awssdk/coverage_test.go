@@ -67,6 +67,7 @@ func TestTypesAreDescribedOnce(t *testing.T) {
 func TestUnansweredCreates(t *testing.T) {
 	repeatable := map[string]string{
 		"AWS::ApiGateway::Account":         "a put",
+		"AWS::CloudFront::Distribution":    "the token is refused a second time, and the refusal names what the first made",
 		"AWS::Logs::MetricFilter":          "a put",
 		"AWS::Logs::SubscriptionFilter":    "a put",
 		"AWS::CloudWatch::Alarm":           "a put",

@@ -39,6 +39,10 @@ func TestLifecycle(t *testing.T) {
 	for _, e := range index(t, committed) {
 		always[e.Name] = true
 	}
+	only, err := regexp.Compile(os.Getenv("CDKD_CORPUS_ONLY")) // for a person who looks into some
+	if err != nil {
+		t.Fatal(err)
+	}
 	work := make(chan entry)
 	t.Run("assemblies", func(t *testing.T) {
 		var wg sync.WaitGroup
@@ -70,10 +74,6 @@ func TestLifecycle(t *testing.T) {
 				}
 			})
 		}
-		only, err := regexp.Compile(os.Getenv("CDKD_CORPUS_ONLY")) // for a person who looks into some
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, e := range entries(t) {
 			if why := leftOut(e); why != "" {
 				tally.add("left out: " + why)
@@ -91,6 +91,51 @@ func TestLifecycle(t *testing.T) {
 	for _, by := range slices.Sorted(maps.Keys(covered)) {
 		t.Logf("%d types by %s: %v", len(covered[by]), by, covered[by])
 	}
+	for _, typ := range slices.Sorted(maps.Keys(covered["sdk"])) {
+		if _, ok := probes[typ]; !ok {
+			t.Logf("nobody said how to look at %s", typ)
+		}
+	}
+	if t.Failed() || only.String() != "" {
+		return
+	}
+	if n := tally.n["passed"]; n < 40 {
+		t.Errorf("%d assemblies passed, want at least 40", n)
+	}
+	for _, typ := range firstTypes {
+		if covered["sdk"][typ] == 0 {
+			t.Errorf("no assembly has %s made by direct calls", typ)
+		}
+	}
+	if n := len(covered["cc-api"]); n < 15 {
+		t.Errorf("%d types were made by Cloud Control, want at least 15", n)
+	}
+}
+
+// firstTypes are the types that every app of some size has.
+var firstTypes = []string{
+	"AWS::CloudWatch::Alarm",
+	"AWS::DynamoDB::Table",
+	"AWS::Events::Rule",
+	"AWS::IAM::InstanceProfile",
+	"AWS::IAM::ManagedPolicy",
+	"AWS::IAM::Policy",
+	"AWS::IAM::Role",
+	"AWS::Lambda::EventSourceMapping",
+	"AWS::Lambda::Function",
+	"AWS::Lambda::LayerVersion",
+	"AWS::Lambda::Permission",
+	"AWS::Lambda::Url",
+	"AWS::Logs::LogGroup",
+	"AWS::S3::Bucket",
+	"AWS::S3::BucketPolicy",
+	"AWS::SNS::Subscription",
+	"AWS::SNS::Topic",
+	"AWS::SNS::TopicPolicy",
+	"AWS::SQS::Queue",
+	"AWS::SQS::QueuePolicy",
+	"AWS::SSM::Parameter",
+	"AWS::StepFunctions::StateMachine",
 }
 
 func leftOut(e entry) string {
@@ -159,7 +204,7 @@ func (l *lab) lifecycle(t *testing.T, e entry, b *budget) []resource {
 	lap("deploy")
 	made := recorded(t, ctx, newEngine(t, l.s, nil))
 	foreign := func(id string) bool {
-		return slices.Contains(seeded, id) || id == bucket || id == assetBucket || strings.HasPrefix(id, "/aws/") ||
+		return slices.Contains(seeded, id) || id == bucket || id == assetBucket || strings.HasPrefix(id, "/aws/service/") ||
 			strings.HasPrefix(id, "cdk-") && strings.Contains(id, "-assets-")
 	}
 	lists := listings(made, func(resource) bool { return true })

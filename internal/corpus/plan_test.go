@@ -66,7 +66,7 @@ func TestListsAreClosed(t *testing.T) {
 
 func listed() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, names := range []iter.Seq[string]{slices.Values(lookups), maps.Keys(macros), maps.Keys(unsupported), maps.Keys(invalid)} {
+		for _, names := range []iter.Seq[string]{slices.Values(lookups), maps.Keys(macros), maps.Keys(unsupported), maps.Keys(undeployed), maps.Keys(invalid)} {
 			for name := range names {
 				if !yield(name) {
 					return

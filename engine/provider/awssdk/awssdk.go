@@ -38,6 +38,7 @@ func Resources() []provider.Resource {
 		secretsManagerResources(),
 		kmsResources(),
 		ec2Resources(),
+		route53Resources(),
 		apiGatewayResources(),
 		apiGatewayV2Resources(),
 		elbv2Resources(),

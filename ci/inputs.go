@@ -18,6 +18,7 @@ const (
 	StateOrphan Name = "state orphan"
 
 	StateDestroy Name = "state destroy"
+	StateMigrate Name = "state migrate"
 
 	Events      Name = "events"
 	EventsPrune Name = "events prune"
@@ -91,6 +92,10 @@ type Inputs struct {
 	GitHubToken string
 	Comment     CommentMode
 	CommentKey  string
+
+	LegacyBucket string
+	NewBucket    string
+	RemoveLegacy bool
 
 	Run       string
 	Keep      int // 0: not given

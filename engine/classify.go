@@ -35,9 +35,9 @@ func Classify(err error) (result.Outcome, result.Reason) {
 	switch {
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
 		return result.Cancelled, ""
-	case is[*state.HeldError](err):
+	case is[*state.HeldError](err), is[*state.BucketLockedError](err):
 		return result.Locked, result.ReasonLock
-	case errors.Is(err, errLost), is[*state.ConflictError](err):
+	case errors.Is(err, errLost), is[*state.ConflictError](err), is[*state.DifferingError](err):
 		return result.Failed, result.ReasonStateConflict
 	case is[*CredentialsError](err), credentialsRefused(err):
 		return result.Failed, result.ReasonCredentials

@@ -110,6 +110,25 @@ func (s *step) stateDestroy(ctx context.Context) error {
 	return s.finish(run)
 }
 
+func (s *step) stateMigrate(ctx context.Context) error {
+	opt := engine.MigrateOptions{From: s.in.LegacyBucket, To: s.in.NewBucket, DryRun: s.in.DryRun, Remove: s.in.RemoveLegacy}
+	if opt.Remove && !opt.DryRun && !s.in.Yes &&
+		!s.surface.Confirm(ctx, "Delete the old bucket, with every version of what is in it, when all of it is copied?", false) {
+		s.surface.Print("declined: nothing was done")
+		s.done(false)
+		return nil
+	}
+	m, err := s.engine.StateMigrate(ctx, opt)
+	if err != nil {
+		return s.refuse(err)
+	}
+	if m.Notice != "" {
+		s.surface.Notice(ci.Annotation{Title: "State bucket", Message: m.Notice})
+	}
+	s.done(!opt.DryRun && (m.Copied > 0 || m.Created || m.Removed))
+	return s.show(migratedJSON(m, opt.DryRun), migratedText(m, opt.DryRun))
+}
+
 // done says in the outputs that the command did what it was asked, or that
 // there was nothing to do.
 func (s *step) done(changed bool) {

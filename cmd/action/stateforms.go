@@ -168,3 +168,23 @@ func orphansJSON(all []engine.Orphaned) []any {
 	}
 	return list
 }
+
+func migratedText(m state.Migrated, dry bool) string {
+	copied, made := "copied", "made"
+	if dry {
+		copied, made = "to copy", "to be made"
+	}
+	text := fmt.Sprintf("%s to %s: %d objects, %d %s", report.Line(m.From), report.Line(m.To), m.Objects, m.Copied, copied)
+	if m.Created {
+		text += "; the new bucket was not there, and is " + made
+	}
+	if m.Removed {
+		text += "; the old bucket is deleted"
+	}
+	return text
+}
+
+func migratedJSON(m state.Migrated, dry bool) *value.Object {
+	return value.NewObject("from", m.From, "to", m.To, "dryRun", dry, "objects", value.Int(m.Objects), "copied", value.Int(m.Copied),
+		"created", m.Created, "removed", m.Removed)
+}

@@ -76,6 +76,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.stateOrphan(ctx)
 	case ci.StateDestroy:
 		return s.stateDestroy(ctx)
+	case ci.StateMigrate:
+		return s.stateMigrate(ctx)
 	case ci.Events:
 		return s.events(ctx)
 	case ci.EventsPrune:

@@ -60,7 +60,7 @@ func (e *ForeignBucketError) Remedy() string {
 func Bootstrap(ctx context.Context, cfg aws.Config, opt BootstrapOptions) (Bootstrapped, error) {
 	b := Bootstrapped{Bucket: opt.Bucket, Region: cfg.Region}
 	if b.Bucket == "" {
-		b.Bucket = "cdkd-state-" + opt.AccountID
+		b.Bucket = DefaultBucket(opt.AccountID)
 	}
 	if b.Region == "" {
 		b.Region = "us-east-1"

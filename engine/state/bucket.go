@@ -201,6 +201,13 @@ type Choice struct {
 	Notice string // a warning to show; "" is none
 }
 
+// DefaultBucket is the name of an account's state bucket unless another is
+// chosen.
+func DefaultBucket(account string) string { return "cdkd-state-" + account }
+
+// LegacyBucket is what it was called when every region had one of its own.
+func LegacyBucket(account, region string) string { return DefaultBucket(account) + "-" + region }
+
 // Resolve chooses the bucket: the one that is named, without a request, or
 // else the account's default one, which is looked for under its name and under
 // the older name that holds the region.
@@ -222,7 +229,7 @@ func Resolve(ctx context.Context, cfg aws.Config, w Wanted, account Account) (Ch
 	if region == "" {
 		region = "us-east-1"
 	}
-	names := [2]string{"cdkd-state-" + id, "cdkd-state-" + id + "-" + region}
+	names := [2]string{DefaultBucket(id), LegacyBucket(id, region)}
 	client := newClient(cfg, "us-east-1", id)
 	var (
 		wg     sync.WaitGroup

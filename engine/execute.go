@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/org/cdkd-action/engine/graph"
@@ -194,7 +195,7 @@ func (d *deployment) decide(c *plan.Change, row *state.Resource, resolved templa
 			LogicalID: c.LogicalID, Type: c.Type, Path: c.Path,
 			Properties:     resolved.Stored.(*value.Object),
 			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy,
-			Supplied: d.supplied(r, d.t),
+			Supplied: append(d.supplied(r, d.t), follows(c, resolved)...),
 		}},
 		Route: func(string, *value.Object, *state.Resource) (plan.Route, error) { return c.Route, nil },
 	})
@@ -206,6 +207,19 @@ func (d *deployment) decide(c *plan.Change, row *state.Resource, resolved templa
 		now.Action, now.ChildChanged = plan.Update, true
 	}
 	return now, nil
+}
+
+// follows names the properties that hold a secret and read what changed in this
+// run. They cannot be compared: both sides are masks.
+func follows(c *plan.Change, resolved template.Resolved) (properties []string) {
+	for _, p := range c.Properties {
+		if p.Carried || p.Propagated {
+			if slices.ContainsFunc(resolved.Masked, func(path secret.Path) bool { return path[0] == p.Path }) {
+				properties = append(properties, p.Path)
+			}
+		}
+	}
+	return properties
 }
 
 func (d *deployment) policies(logicalID string) (deletion, updateReplace string) {
@@ -319,21 +333,32 @@ func recordedPath(path secret.Path) []any {
 
 // record writes the row of a resource that was made or changed.
 func (d *deployment) record(c *plan.Change, resolved template.Resolved, old *state.Resource, made provider.Created) {
-	properties, masked := resolved.Stored.(*value.Object), resolved.Masked
+	properties, leaves := resolved.Stored.(*value.Object), resolved.Masked
 	if made.Effective != nil {
 		v, paths := d.e.config.Secrets.Redact(made.Effective, properties)
-		properties, masked = v.(*value.Object), paths
+		properties, leaves = v.(*value.Object), paths
 	}
 	attributes := d.redact(made.Attributes)
-	row := d.row(c, old, made.PhysicalID, properties, masked, attributes)
+	row := d.row(c, old, made.PhysicalID, properties, leaves, attributes)
 	if made.NoEcho {
 		row.Attributes = &value.Object{}
 		for name := range made.Attributes.All() {
 			row.Attributes.Set(name, state.Masked)
+		}
+	}
+	for name, v := range row.Attributes.All() {
+		if masked(v) {
 			row.NoEchoAttributes = append(row.NoEchoAttributes, name)
 		}
+	}
+	if len(row.NoEchoLeaves)+len(row.NoEchoAttributes) > 0 {
+		// What reads them in this run gets them as they are.
+		clear := &state.Resource{PhysicalID: made.PhysicalID, ResourceType: c.Type, Attributes: made.Attributes, Properties: made.Effective}
+		if clear.Properties == nil {
+			clear.Properties = resolved.Clear.(*value.Object)
+		}
 		d.world.mu.Lock()
-		d.world.hidden[c.LogicalID] = made.Attributes
+		d.world.clear[c.LogicalID] = clear
 		d.world.mu.Unlock()
 	}
 	d.change(func(r *state.Record) { r.Set(c.LogicalID, row) })

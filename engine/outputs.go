@@ -40,6 +40,8 @@ func (d *deployment) resolveOutputs(ctx context.Context) error {
 	oldExports := d.world.record.Exports()
 	d.world.mu.Unlock()
 
+	d.world.masks = true // an output of a secret is its mask, in the run that knows the secret too
+
 	bag, exports := &value.Object{}, []string{}
 	shown := &value.Object{}
 	var faults []error

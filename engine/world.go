@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -26,10 +27,11 @@ type world struct {
 	noCFN       bool // CloudFormation's exports do not count
 	live        func(ctx context.Context, logicalID string, row *state.Resource) (*value.Object, error)
 	strict      bool // deploying: what is masked in the record cannot be used
+	masks       bool // but where only the mask would be stored
 
 	mu      sync.Mutex
 	record  *state.Record
-	hidden  map[string]*value.Object // NoEcho attributes of this run, in clear
+	clear   map[string]*state.Resource // rows of this run that hold masks, without them; never stored
 	imports []state.Import
 	reads   []state.OutputRead
 }
@@ -53,21 +55,66 @@ func (w *world) Ref(_ context.Context, logicalID string) (any, error) {
 	if row == nil {
 		return nil, template.ErrUnknown
 	}
-	return w.known(row).Ref(), nil
+	return w.usable(logicalID, row, "the Ref", func(r attribute.Row) (any, bool) { return r.Ref(), true })
+}
+
+// usable is what ask finds in a row, in clear where the row has a mask and this
+// run knows better: a resource that was made or changed in it. nil is nothing.
+func (w *world) usable(logicalID string, row *state.Resource, what string, ask func(attribute.Row) (any, bool)) (any, error) {
+	w.mu.Lock()
+	clear := w.clear[logicalID]
+	w.mu.Unlock()
+	secretive := len(row.NoEchoLeaves)+len(row.NoEchoAttributes) > 0
+	hides := func(v any) bool {
+		text, _ := v.(string)
+		return masked(v) || secretive && strings.Contains(text, secret.Masked) // in an ARN, say
+	}
+	v, ok := ask(w.known(row))
+	if ok && !hides(v) {
+		return v, nil
+	}
+	if clear != nil {
+		if v, ok := ask(w.known(clear)); ok && !hides(v) {
+			return template.NoEcho{Value: v}, nil
+		}
+	}
+	if !ok {
+		return nil, nil
+	}
+	if w.strict && !w.masks {
+		return nil, fmt.Errorf("%s of %s (%s) is secret and only its mask is recorded: it can be used again after the resource was updated", what, logicalID, row.ResourceType)
+	}
+	return template.NoEcho{Value: secret.Masked}, nil
+}
+
+// masked tells whether there is a mask in a value.
+func masked(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return v == secret.Masked
+	case []any:
+		return slices.ContainsFunc(v, masked)
+	case *value.Object:
+		for _, m := range v.All() {
+			if masked(m) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Attribute implements template.World.
 func (w *world) Attribute(ctx context.Context, logicalID, name string) (any, error) {
-	w.mu.Lock()
-	row, hidden := w.record.Row(logicalID), w.hidden[logicalID]
-	w.mu.Unlock()
+	row := w.row(logicalID)
 	if row == nil {
 		return nil, template.ErrUnknown
 	}
-	if v, ok := hidden.Get(name); ok {
-		return template.NoEcho{Value: v}, nil
+	v, err := w.usable(logicalID, row, "attribute "+name, func(r attribute.Row) (any, bool) { return r.Get(name) })
+	if err != nil {
+		return nil, err
 	}
-	v, ok := w.known(row).Get(name)
+	ok := v != nil
 	if !ok && w.live != nil {
 		// Nothing that is recorded tells. What AWS says now is better than a guess.
 		attributes, err := w.live(ctx, logicalID, row)
@@ -84,12 +131,6 @@ func (w *world) Attribute(ctx context.Context, logicalID, name string) (any, err
 	}
 	if !ok {
 		return nil, &NoAttributeError{LogicalID: logicalID, Type: row.ResourceType, Attribute: name}
-	}
-	if v == secret.Masked {
-		if w.strict {
-			return nil, fmt.Errorf("attribute %s of %s (%s) is secret and only its mask is recorded: it can be used again after the resource was updated", name, logicalID, row.ResourceType)
-		}
-		return template.NoEcho{Value: v}, nil
 	}
 	return v, nil
 }
@@ -142,6 +183,9 @@ func (w *world) Import(ctx context.Context, name string) (any, error) {
 		return nil, err
 	}
 	if found {
+		if w.strict && !w.masks && masked(e.Value) {
+			return nil, fmt.Errorf("export %s of stack %s is secret and only its mask is recorded, so that it cannot be imported", name, e.ProducerStack)
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		i := state.Import{SourceStack: e.ProducerStack, SourceRegion: e.ProducerRegion, ExportName: name}
@@ -193,6 +237,9 @@ func (w *world) StackOutput(ctx context.Context, ref template.StackOutput) (any,
 			names = names[:10]
 		}
 		return nil, fmt.Errorf("stack %s in %s has no output %s; it has %s", ref.StackName, region, ref.OutputName, strings.Join(names, ", "))
+	}
+	if w.strict && !w.masks && masked(v) {
+		return nil, fmt.Errorf("output %s of stack %s is secret and only its mask is recorded, so that it cannot be read", ref.OutputName, ref.StackName)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

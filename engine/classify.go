@@ -118,8 +118,8 @@ func (e *SynthError) Remedy() string { return e.Next }
 func (e *Engine) fault(s *result.Stack, err error) {
 	s.Outcome, s.Reason = Classify(err)
 	s.Message = e.config.Secrets.Mask(err.Error())
-	if failed, ok := errors.AsType[*ResourcesError](err); ok && len(s.Failures) > 0 {
-		s.Message = failed.Summary() // each is listed by itself
+	if is[*ResourcesError](err) && len(s.Failures) > 0 {
+		s.Message = "" // each is listed by itself
 	}
 	if len(s.Failures) == 0 {
 		s.Remedy = Remedy(err)

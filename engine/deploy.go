@@ -443,43 +443,6 @@ func (d *deployment) saved() bool {
 	return err == nil
 }
 
-// undo rolls back what this run did and settles the journal.
-func (d *deployment) undo(ctx context.Context) {
-	u := &undoing{deployment: d}
-	if !d.initial && u.deletes(d.completed) {
-		u.forbidden = d.registry.Check(ctx)
-	}
-	u.operations(ctx, d.completed)
-	empty := false
-	d.change(func(r *state.Record) { empty = d.initial && len(r.Resources) == 0 && len(r.Orphans) == 0 })
-	if !d.saved() || !u.clean() {
-		d.settleLedgerAtEnd()
-		return
-	}
-	d.res.RolledBack = true
-	cleanup, cancel := d.e.config.Window.Cleanup(journalLimit)
-	defer cancel()
-	segment := d.segment(state.RollbackClean)
-	segment.Operations = nil
-	var err error
-	switch {
-	case empty && !d.uncertain:
-		if err = d.place.Delete(cleanup, d.saver.ETag()); err == nil {
-			d.letGoOfName(cleanup)
-		}
-	case len(segment.Failed) > 0:
-		err = d.place.AppendSegment(cleanup, segment)
-	default:
-		err = d.place.PopSegment(cleanup, d.runID)
-	}
-	if err != nil {
-		d.warn("%v", err)
-	}
-	if !empty || d.uncertain {
-		d.settleLedgerAtEnd()
-	}
-}
-
 // forget undoes what a first deploy wrote down before it did anything.
 func (d *deployment) forget() {
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)

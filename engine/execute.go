@@ -101,14 +101,6 @@ func (e *ResourcesError) Error() string {
 
 func (e *ResourcesError) Unwrap() error { return e.First }
 
-// Summary is the error without what AWS said.
-func (e *ResourcesError) Summary() string {
-	if e.Failed == 1 {
-		return "a resource failed"
-	}
-	return fmt.Sprintf("%d resources failed", e.Failed)
-}
-
 // errLetGo is the failure of an operation that was not waited for because the
 // run is ending.
 var errLetGo = errors.New("not waited for: the run is ending")
@@ -467,7 +459,13 @@ func (d *deployment) count(edit func(*result.Counts)) {
 	edit(&d.res.Counts)
 }
 
+// unaddressed says that a resource was left, and why, and tells the history.
 func (d *deployment) unaddressed(logicalID, typ, physicalID, reason, remedy string) {
+	d.left(logicalID, typ, physicalID, reason, remedy)
+	d.emit(state.Event{EventType: state.ResourceSkipped, LogicalID: logicalID, ResourceType: typ, PhysicalID: physicalID, Reason: d.e.config.Secrets.Mask(reason)})
+}
+
+func (d *deployment) left(logicalID, typ, physicalID, reason, remedy string) {
 	d.mu.Lock()
 	d.res.Unaddressed = append(d.res.Unaddressed, result.Unaddressed{
 		Stack: d.t.Name, LogicalID: logicalID, Type: typ, PhysicalID: physicalID,
@@ -476,7 +474,6 @@ func (d *deployment) unaddressed(logicalID, typ, physicalID, reason, remedy stri
 	d.res.Counts.Skipped++
 	d.mu.Unlock()
 	d.observe(Event{Kind: ResourceSkipped, LogicalID: logicalID, Type: typ, PhysicalID: physicalID, Text: reason})
-	d.emit(state.Event{EventType: state.ResourceSkipped, LogicalID: logicalID, ResourceType: typ, PhysicalID: physicalID, Reason: d.e.config.Secrets.Mask(reason)})
 }
 
 // newToken makes the token of one logical create. It is as hard to guess as a

@@ -123,6 +123,7 @@ func (n *nested) adopt(d *deployment, err error) {
 	}
 	p.res.Unaddressed = append(p.res.Unaddressed, d.res.Unaddressed...)
 	p.res.Warnings = append(p.res.Warnings, d.res.Warnings...)
+	p.res.RollbackIncomplete = p.res.RollbackIncomplete || d.res.RollbackIncomplete
 	c, n2 := &p.res.Counts, d.res.Counts
 	c.Created += n2.Created
 	c.Updated += n2.Updated

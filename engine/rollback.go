@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
@@ -40,6 +42,7 @@ func (d *deployment) journal(reason state.Reason) {
 // An undoing is a rollback under way: what is undone, and how that went.
 type undoing struct {
 	*deployment
+	own    bool     // what is undone is what this run did
 	orphan []string // logical ids to leave in AWS
 	// forbidden is why nothing may be deleted, nil when it may: the stack may be
 	// another prefix's.
@@ -53,6 +56,48 @@ type undoing struct {
 // clean tells whether everything was undone.
 func (u *undoing) clean() bool { return u.failed == 0 && u.skipped == 0 }
 
+// undo rolls back what this run did and settles the journal.
+func (d *deployment) undo(ctx context.Context) {
+	defer d.begin()()
+	u := &undoing{deployment: d, own: true}
+	if !d.initial && u.deletes(d.completed) {
+		u.forbidden = d.registry.Check(ctx)
+	}
+	u.operations(ctx, d.completed)
+	empty := false
+	d.change(func(r *state.Record) { empty = d.initial && len(r.Resources) == 0 && len(r.Orphans) == 0 })
+	if !d.saved() || !u.clean() {
+		d.res.RollbackIncomplete = true
+		d.settleLedgerAtEnd()
+		return
+	}
+	d.res.RolledBack = true
+	kept := len(d.kept) // resources that were made and stay by their policy
+	d.count(func(n *result.Counts) { n.Created, n.Updated, n.Deleted = min(kept, n.Created), 0, 0 })
+	d.res.Changed = d.res.Counts.Created > 0
+	cleanup, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	segment := d.segment(state.RollbackClean)
+	segment.Operations = nil
+	var err error
+	switch {
+	case empty && !d.uncertain:
+		if err = d.place.Delete(cleanup, d.saver.ETag()); err == nil {
+			d.letGoOfName(cleanup)
+		}
+	case len(segment.Failed) > 0:
+		err = d.place.AppendSegment(cleanup, segment)
+	default:
+		err = d.place.PopSegment(cleanup, d.runID)
+	}
+	if err != nil {
+		d.warn("%v", err)
+	}
+	if !empty || d.uncertain {
+		d.settleLedgerAtEnd()
+	}
+}
+
 // deletes tells whether undoing the operations deletes something.
 func (u *undoing) deletes(completed []*state.Operation) bool {
 	return slices.ContainsFunc(completed, func(op *state.Operation) bool {
@@ -60,9 +105,23 @@ func (u *undoing) deletes(completed []*state.Operation) bool {
 	})
 }
 
+// begin tells that a rollback is under way; the function that it returns tells
+// that it is over.
+func (d *deployment) begin() (end func()) {
+	d.observe(Event{Kind: RollbackStarted})
+	d.emit(state.Event{EventType: state.RollbackBegan})
+	return func() {
+		d.observe(Event{Kind: RollbackFinished})
+		d.emit(state.Event{EventType: state.RollbackFinished})
+	}
+}
+
 // A skip is why an operation was not undone. It is said and counted, and does
 // not keep the rest from being undone.
-type skip struct{ reason string }
+type skip struct {
+	reason string
+	remedy string // "": deploy what is wanted
+}
 
 func (s *skip) Error() string { return s.reason }
 
@@ -70,12 +129,6 @@ func (s *skip) Error() string { return s.reason }
 // first, newest first, then creates, each after what depends on it. A failure
 // is reported and the rest goes on.
 func (u *undoing) operations(ctx context.Context, completed []*state.Operation) {
-	u.observe(Event{Kind: RollbackStarted})
-	u.emit(state.Event{EventType: state.RollbackBegan})
-	defer func() {
-		u.observe(Event{Kind: RollbackFinished})
-		u.emit(state.Event{EventType: state.RollbackFinished})
-	}()
 	created, order := map[string]*state.Operation{}, []string{}
 	for _, op := range slices.Backward(completed) {
 		if op.ChangeType == state.OpCreate {
@@ -89,7 +142,11 @@ func (u *undoing) operations(ctx context.Context, completed []*state.Operation) 
 			u.failed++ // there is more to undo
 			return
 		}
-		u.report(op, u.operation(ctx, op))
+		err := u.operation(ctx, op)
+		u.report(op, err)
+		if err == nil {
+			u.undone(op)
+		}
 	}
 	slices.Reverse(order)
 	rows := map[string]*state.Resource{}
@@ -114,29 +171,63 @@ func (u *undoing) operations(ctx context.Context, completed []*state.Operation) 
 	outcomes := graph.Run(ctx, tasks, deletion(order, rows),
 		graph.Options{Limit: u.opt.Concurrency, KeepGoing: true, Stop: u.e.config.Window.Draining()})
 	for _, id := range order {
-		if o := outcomes[id]; o.Status == graph.NotStarted || o.Status == graph.Skipped {
-			u.failed++
+		switch outcomes[id].Status {
+		case graph.NotStarted:
+			u.report(created[id], errors.New("not deleted: the rollback was interrupted before"))
+		case graph.Skipped:
+			u.report(created[id], errors.New("not deleted: something that depends on it is still there"))
 		}
 	}
 }
 
-// report says what became of one operation.
+// report says that an operation was not undone, and what to do about it.
 func (u *undoing) report(op *state.Operation, err error) {
 	if err == nil {
 		return
 	}
-	ev := state.Event{EventType: state.RollbackResourceSkipped, Operation: op.ChangeType, LogicalID: op.LogicalID,
-		ResourceType: op.ResourceType, PhysicalID: op.PhysicalID}
+	reason, remedy := "not rolled back: "+err.Error(), u.again()
+	s, skipped := errors.AsType[*skip](err)
 	u.mu.Lock()
-	if s, ok := errors.AsType[*skip](err); ok {
+	if skipped {
 		u.skipped++
-		ev.Reason = u.e.config.Secrets.Mask(s.reason)
-		u.emit(ev)
+		remedy = cmp.Or(s.remedy, "deploy the version of the app that you want")
 	} else {
 		u.failed++
 	}
 	u.mu.Unlock()
-	u.warn("rollback of %s (%s): %v", op.LogicalID, op.ResourceType, err)
+	if skipped {
+		u.emit(state.Event{EventType: state.RollbackResourceSkipped, Operation: op.ChangeType, LogicalID: op.LogicalID,
+			ResourceType: op.ResourceType, PhysicalID: op.PhysicalID, Reason: u.e.config.Secrets.Mask(s.reason)})
+	}
+	u.left(op.LogicalID, op.ResourceType, op.PhysicalID, reason, remedy)
+}
+
+// again is how a rollback goes on that met a failure.
+func (u *undoing) again() string {
+	stack := u.t.Name
+	for t := u.t; t.parent != nil; {
+		t = t.parent.t
+		stack = t.Name
+	}
+	return fmt.Sprintf("remove what stands in the way, then roll the stack back: command `rollback` of the Action, or `cdkd-action rollback %s`", stack)
+}
+
+// undone counts an operation that was undone. What a deploy undoes of its own
+// does not count as done; a rollback counts what it changes.
+func (u *undoing) undone(op *state.Operation) {
+	u.count(func(n *result.Counts) {
+		create := op.ChangeType == state.OpCreate
+		switch {
+		case u.own && create:
+			n.Created--
+		case u.own:
+			n.Updated--
+		case create:
+			n.Deleted++
+		default:
+			n.Updated++
+		}
+	})
 }
 
 // operation undoes an update, a replacement or a delete.
@@ -145,21 +236,21 @@ func (u *undoing) operation(ctx context.Context, op *state.Operation) error {
 	replaced := op.Previous != nil && op.Previous.PhysicalID != op.PhysicalID && (op.WasReplaced == nil || *op.WasReplaced)
 	switch {
 	case op.ChangeType == state.OpDelete:
-		return &skip{"a delete cannot be undone"}
+		return &skip{reason: "a delete cannot be undone"}
 	case slices.Contains(u.orphan, op.LogicalID):
 		return nil
 	case row == nil:
-		return &skip{"it is not recorded any more"}
+		return &skip{reason: "it is not recorded any more"}
 	case op.Previous == nil:
-		return &skip{"what it was before is not in the journal"}
+		return &skip{reason: "what it was before is not in the journal"}
 	case replaced && row.PhysicalID == op.Previous.PhysicalID:
 		return nil // undone already
 	case row.PhysicalID != op.PhysicalID && value.Equal(row.Properties, op.Previous.Properties):
 		return nil
 	case row.PhysicalID != op.PhysicalID:
-		return &skip{fmt.Sprintf("the record names another resource by now, %s", row.PhysicalID)}
+		return &skip{reason: fmt.Sprintf("the record names another resource by now, %s", row.PhysicalID)}
 	case replaced && u.forbidden != nil:
-		return &skip{fmt.Sprintf("its new copy was kept: %v", u.forbidden)}
+		return &skip{reason: fmt.Sprintf("its new copy was kept: %v", u.forbidden)}
 	case replaced && op.OldRetained:
 		return u.takeBack(ctx, op, row)
 	case replaced:
@@ -171,10 +262,10 @@ func (u *undoing) operation(ctx context.Context, op *state.Operation) error {
 // uncreate deletes what was created, or lets it go where it is to stay.
 func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.Resource) error {
 	if row.PhysicalID != op.PhysicalID {
-		return &skip{fmt.Sprintf("the record names another resource by now, %s", row.PhysicalID)}
+		return &skip{reason: fmt.Sprintf("the record names another resource by now, %s", row.PhysicalID)}
 	}
 	if u.forbidden != nil {
-		return &skip{fmt.Sprintf("it was kept: %v", u.forbidden)}
+		return &skip{reason: fmt.Sprintf("it was kept: %v", u.forbidden)}
 	}
 	policy := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)
 	if policy == "Retain" || slices.Contains(u.orphan, op.LogicalID) {
@@ -190,9 +281,10 @@ func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.
 		return err
 	}
 	if skipped != "" {
-		return &skip{skipped}
+		return &skip{reason: skipped}
 	}
 	u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
+	u.undone(op)
 	return nil
 }
 
@@ -211,9 +303,10 @@ func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Res
 		err = errors.Join(err, errors.New(skipped))
 	}
 	if err != nil {
-		u.unaddressed(op.LogicalID, op.ResourceType, row.PhysicalID, fmt.Sprintf("the new copy of a replacement that was undone is still there: %v", err),
-			"delete it by hand: no record names it any more")
-		return &skip{fmt.Sprintf("its new copy %s was left behind: %v", row.PhysicalID, err)}
+		return &skip{
+			reason: fmt.Sprintf("its new copy %s was left behind: %v", row.PhysicalID, err),
+			remedy: "delete the new copy by hand: no record names it any more",
+		}
 	}
 	return nil
 }
@@ -253,7 +346,7 @@ func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Re
 	}
 	skipped, err := u.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), true)
 	if err != nil || skipped != "" {
-		return errors.Join(err, &skip{skipped})
+		return errors.Join(err, &skip{reason: skipped})
 	}
 	u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
 	if err := remake(retry.ForRecreate(retry.Classifier{})); err != nil {
@@ -262,10 +355,21 @@ func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Re
 	return nil
 }
 
+var errNoEcho = &skip{
+	reason: "it had a NoEcho value, which is not stored and so cannot be put back",
+	remedy: "deploy the version of the app that you want, with the value that the parameter is to have",
+}
+
+// masked tells whether properties of a row were NoEcho values. They are equal
+// whatever they stand for.
+func masked(row *state.Resource) bool {
+	return len(row.NoEchoLeaves) > 0 || strings.Contains(value.JSON(row.Properties), `"`+state.Masked+`"`)
+}
+
 // back is the request that brings a resource back to what it was before op.
 func (u *undoing) back(ctx context.Context, op *state.Operation, row *state.Resource) (*provider.Request, provider.Decision, error) {
-	if strings.Contains(value.JSON(op.Previous.Properties), `"`+state.Masked+`"`) {
-		return nil, provider.Decision{}, &skip{"it had a NoEcho value, which is not stored and so cannot be put back"}
+	if masked(op.Previous) {
+		return nil, provider.Decision{}, errNoEcho
 	}
 	decision, err := u.router.Recorded(op.LogicalID, op.Previous.ResourceType, op.Previous.ProvisionedBy)
 	if err != nil {
@@ -284,12 +388,12 @@ func (u *undoing) back(ctx context.Context, op *state.Operation, row *state.Reso
 
 // revert updates a resource back to the properties that it had.
 func (u *undoing) revert(ctx context.Context, op *state.Operation, row *state.Resource) error {
-	if value.Equal(row.Properties, op.Previous.Properties) {
+	if op.ResourceType == nestedType { // its properties may be the same, and what is in it another
+		return &skip{reason: "the nested stack was updated, and what it was before is in the previous version of the app"}
+	}
+	if !masked(op.Previous) && value.Equal(row.Properties, op.Previous.Properties) {
 		u.change(func(r *state.Record) { r.Set(op.LogicalID, op.Previous) }) // only policies differ
 		return nil
-	}
-	if op.ResourceType == nestedType {
-		return &skip{"the nested stack was updated, and what it was before is in the previous version of the app: deploy that"}
 	}
 	req, decision, err := u.back(ctx, op, row)
 	if err != nil {

@@ -171,7 +171,7 @@ func (d *deployment) rollable(record *state.Record, journal *state.Journal) erro
 // stays, and so do the older ones.
 func (d *deployment) undoJournal(ctx context.Context, journal *state.Journal, opt RollbackOptions) error {
 	initial := journal.Segments[0].InitialDeploy
-	skipped := 0
+	defer d.begin()()
 	for len(journal.Segments) > 0 {
 		g := journal.Segments[len(journal.Segments)-1]
 		u := &undoing{deployment: d, orphan: opt.Orphan}
@@ -187,21 +187,12 @@ func (d *deployment) undoJournal(ctx context.Context, journal *state.Journal, op
 			if err := d.writeJournal(journal); err != nil {
 				d.warn("%v", err)
 			}
-			if stopped := d.stopCause(); stopped != nil {
-				return stopped
-			}
-			d.unaddressed("", "", "", fmt.Sprintf("%d operations could not be undone; the journal keeps them", u.failed),
-				"look at the warnings, remove what stands in the way, and roll back again")
-			return nil
+			return d.stopCause() // nil: the journal keeps what could not be undone
 		}
-		skipped += u.skipped
 		journal.Segments = journal.Segments[:len(journal.Segments)-1]
 		if err := d.writeJournal(journal); err != nil {
 			return err
 		}
-	}
-	if skipped > 0 {
-		d.unaddressed("", "", "", fmt.Sprintf("%d operations were not undone, for the reasons in the warnings", skipped), "deploy the version of the app that you want")
 	}
 	return d.dropEmpty(initial)
 }
@@ -249,7 +240,7 @@ func (u *undoing) failedOperation(ctx context.Context, op *state.Operation) erro
 	case op.ChangeType == state.OpDelete:
 		return nil
 	case op.ChangeType == state.OpCreate && op.PhysicalID == "":
-		return &skip{"its create failed without an id; if it made something, no record names that"}
+		return &skip{reason: "its create failed without an id; if it made something, no record names that"}
 	case op.ChangeType == state.OpCreate && row != nil && row.PhysicalID != op.PhysicalID:
 		return nil
 	case op.ChangeType == state.OpCreate:
@@ -260,9 +251,9 @@ func (u *undoing) failedOperation(ctx context.Context, op *state.Operation) erro
 		}
 		return u.uncreate(ctx, op, made)
 	case op.Previous == nil:
-		return &skip{"what it was before is not in the journal"}
+		return &skip{reason: "what it was before is not in the journal"}
 	case row == nil || row.PhysicalID != op.PhysicalID:
-		return &skip{"it is not recorded any more"}
+		return &skip{reason: "it is not recorded any more"}
 	}
 	// The update may have been applied in part: it is put back from what it tried.
 	tried := row.Clone()

@@ -125,7 +125,7 @@ func (p *page) counts() {
 		}
 	case p.run.Outcome == result.NoChange:
 	default:
-		c := lasting(p.run)
+		c := p.run.Counts()
 		if p.run.Outcome == result.Success {
 			c = result.Counts{Unchanged: c.Unchanged} // the title has the others
 		}
@@ -212,7 +212,10 @@ func ended(s *result.Stack) string {
 	case result.Success, result.NoChange, "":
 		return ""
 	case result.Failed:
-		if s.RolledBack {
+		switch {
+		case s.RollbackIncomplete:
+			return " failed, and its rollback is incomplete"
+		case s.RolledBack:
 			return " failed and was rolled back"
 		}
 		return " failed"

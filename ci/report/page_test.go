@@ -79,12 +79,14 @@ func TestNothingChangesIsOneLine(t *testing.T) {
 	}
 }
 
-// What was rolled back is not counted as done.
-func TestRolledBackIsNotDone(t *testing.T) {
+// A stack of which something could not be undone is not said to be rolled back.
+func TestIncompleteRollbackIsNotRolledBack(t *testing.T) {
 	r := failedRun()
-	r.Stacks[1].Counts = result.Counts{Failed: 1, Created: 3, Updated: 2, Deleted: 1}
-	if got := Markdown(r); !strings.Contains(got, "\n1 failed · 1 created · 1m23.4s\n") {
-		t.Errorf("got\n%s", got)
+	r.Stacks[1].RolledBack, r.Stacks[1].RollbackIncomplete = false, true
+	for name, got := range map[string]string{"page": Markdown(r), "text": Text(r)} {
+		if strings.Contains(got, "rolled back") || !strings.Contains(got, "its rollback is incomplete") {
+			t.Errorf("%s: got\n%s", name, got)
+		}
 	}
 }
 

@@ -43,6 +43,7 @@ func stackNode(s *result.Stack) (*value.Object, error) {
 	setText(o, "message", s.Message)
 	setText(o, "remedy", s.Remedy)
 	setTrue(o, "rolledBack", s.RolledBack)
+	setTrue(o, "rollbackIncomplete", s.RollbackIncomplete)
 	o.Set("changed", s.Changed)
 	c := s.Counts
 	o.Set("counts", value.NewObject(

@@ -82,17 +82,6 @@ func outputsToDo(run *result.Run) []string {
 	return parts
 }
 
-// lasting counts what was done and is still so: not what was rolled back.
-func lasting(run *result.Run) result.Counts {
-	c := run.Counts()
-	for _, s := range run.Stacks {
-		if s.RolledBack {
-			c.Created, c.Updated, c.Deleted = c.Created-s.Counts.Created, c.Updated-s.Counts.Updated, c.Deleted-s.Counts.Deleted
-		}
-	}
-	return c
-}
-
 // done is "2 created · 1 failed".
 func done(c result.Counts) string {
 	var parts []string

@@ -61,7 +61,7 @@ func title(run *result.Run, name func(string) string) string {
 	if planned(run) {
 		return wouldDo(run, subject)
 	}
-	c := lasting(run)
+	c := run.Counts()
 	c.Unchanged = 0
 	if text := done(c); text != "" {
 		return did + " " + subject + ": " + strings.ReplaceAll(text, " · ", ", ")
@@ -119,13 +119,20 @@ func onlyFailed(run *result.Run) *result.Stack {
 }
 
 func rolledBack(run *result.Run) string {
-	n := 0
+	n, incomplete := 0, 0
 	for _, s := range run.Stacks {
-		if s.RolledBack {
+		switch {
+		case s.RollbackIncomplete:
+			incomplete++
+		case s.RolledBack:
 			n++
 		}
 	}
 	switch {
+	case incomplete == 1 && len(run.Stacks) == 1:
+		return ", and its rollback is incomplete"
+	case incomplete > 0:
+		return fmt.Sprintf("; the rollback of %s is incomplete", count(incomplete, "stack"))
 	case n == 0:
 		return ""
 	case n == len(run.Stacks):

@@ -136,13 +136,16 @@ type Stack struct {
 	Counts      Counts        // of what was done
 	Outputs     *value.Object // by output name, without export aliases and secrets
 	Failures    []Failure     // every failed resource, in the order of failing
-	Unaddressed []Unaddressed // why the outcome is partial
+	Unaddressed []Unaddressed // what was left: why the outcome is partial, or a rollback incomplete
 	Warnings    []string
 
 	Changed    bool // something was changed, or would be
 	RolledBack bool // the deploy failed and what it had done was undone
-	Lock       *Lock
-	Duration   time.Duration
+	// RollbackIncomplete says that it failed and not all of what it had done was
+	// undone: Unaddressed has what was not.
+	RollbackIncomplete bool
+	Lock               *Lock
+	Duration           time.Duration
 }
 
 // Counts counts resources by what happened to them.

@@ -133,7 +133,9 @@ func vpcEndpoint() provider.Resource {
 				return nil, nil
 			}
 			e, err := describeEndpoint(ctx, r)
-			if err != nil {
+			if err == provider.ErrNotFound {
+				return nil, nil // not visible yet; the create told some
+			} else if err != nil {
 				return nil, err
 			}
 			return endpointAttributes(e), nil

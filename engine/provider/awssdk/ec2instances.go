@@ -161,7 +161,9 @@ func runningWithProfile(ctx context.Context, r *provider.Request) (state, detail
 
 func instanceAttributes(ctx context.Context, r *provider.Request) (*value.Object, error) {
 	i, err := describeInstance(ctx, r)
-	if err != nil {
+	if err == provider.ErrNotFound {
+		return nil, nil // not visible yet: they are asked for when they are needed
+	} else if err != nil {
 		return nil, err
 	}
 	known := value.NewObject()

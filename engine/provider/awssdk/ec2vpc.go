@@ -138,7 +138,9 @@ func settledVPC(ctx context.Context, r *provider.Request) (v *types.Vpc, err err
 		What: "IPv6 blocks of the VPC to be associated", OK: []string{"settled"},
 		First: 2 * time.Second, Growth: 1, Timeout: 30 * time.Second, TimeoutWarns: true,
 		Read: func(ctx context.Context, r *provider.Request) (string, string, error) {
-			if v, err = describeVPC(ctx, r); err != nil {
+			if v, err = describeVPC(ctx, r); err == provider.ErrNotFound {
+				return "not visible yet", "", nil
+			} else if err != nil {
 				return "", "", err
 			}
 			for _, a := range v.Ipv6CidrBlockAssociationSet {
@@ -149,7 +151,10 @@ func settledVPC(ctx context.Context, r *provider.Request) (v *types.Vpc, err err
 			return "settled", "", nil
 		},
 	}
-	return v, w.Wait(ctx, r)
+	if waited := w.Wait(ctx, r); waited != nil {
+		return nil, waited
+	}
+	return v, err
 }
 
 func readVPC(ctx context.Context, r *provider.Request) (*value.Object, error) {

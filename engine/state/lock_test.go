@@ -528,6 +528,10 @@ func TestLockRelease(t *testing.T) {
 			act:  func(t *testing.T, c *cloud, k *Stack) { c.removeLock(t, k) },
 		},
 		{
+			name: "the answer is lost, and the delete that follows refused: fine (S-432)",
+			act:  func(_ *testing.T, c *cloud, _ *Stack) { c.on("DeleteObject", lockName, 0, 1, lose) },
+		},
+		{
 			name: "no conditional delete: deleted when it says that it is ours (S-432)",
 			act: func(_ *testing.T, c *cloud, _ *Stack) {
 				c.on("DeleteObject", lockName, 0, 1, answer(http.StatusNotImplemented, "NotImplemented"))

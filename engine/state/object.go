@@ -175,12 +175,19 @@ func (s *Store) remove(ctx context.Context, key string) error {
 }
 
 // removeIf deletes the object if it still is the version e. One that is not
-// there is errAbsent.
+// there is errAbsent, also when S3 says that it is another version: a delete
+// whose answer was lost is sent again, and then meets what it did itself.
 func (s *Store) removeIf(ctx context.Context, key string, e ETag) error {
 	if e == Absent {
 		return &RequestError{s.bucket, key, "delete", errUnsupported} // no version to name
 	}
-	return s.delete(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key, IfMatch: aws.String(string(e))})
+	err := s.delete(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key, IfMatch: aws.String(string(e))})
+	if isConflict(err) {
+		if _, _, readErr := s.get(ctx, key); errors.Is(readErr, errAbsent) {
+			return readErr
+		}
+	}
+	return err
 }
 
 func (s *Store) delete(ctx context.Context, in *s3.DeleteObjectInput) error {

@@ -319,7 +319,7 @@ func TestRegistryRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.PutObject(bucket, markerKey, marker("x"))
-		check(t, c, g, true, get, del)
+		check(t, c, g, true, get, del, get)
 	})
 	t.Run("without conditional deletes: read again, then deleted (S-270)", func(t *testing.T) {
 		c, g := setup(t, "cdkd")

@@ -173,7 +173,7 @@ func (e *Engine) openStore(ctx context.Context) (*state.Store, error) {
 		e.observe(Event{Kind: Warning, Text: choice.Notice})
 	}
 	store, err := state.Open(ctx, e.config.AWS, state.Options{
-		Bucket: choice.Bucket, Prefix: e.config.Prefix, Account: e.account,
+		Bucket: choice.Bucket, Prefix: e.config.Prefix, Account: e.account, Draining: e.config.Window.Draining(),
 	})
 	if err != nil {
 		return nil, err

@@ -20,12 +20,15 @@ const (
 	KillAfter = 10 * time.Second
 	// killAfterTerm is what the runner leaves after its SIGTERM.
 	killAfterTerm = 2500 * time.Millisecond
+	// lastWords is what clean-ups leave of the window, for saying how it went.
+	lastWords = time.Second
 )
 
 // The causes of the contexts that a Window ends; see [context.Cause].
 var (
 	ErrInterrupted = errors.New("interrupted by a signal")
 	ErrSealing     = errors.New("interrupted by a signal: no time is left to wait for the answer")
+	ErrOver        = errors.New("interrupted by a signal: there was no answer while there was time")
 )
 
 // A Phase is where a Window stands. Phases only advance.
@@ -71,6 +74,7 @@ type Window struct {
 
 	drain context.Context
 	seal  context.Context
+	over  context.Context
 	// second is closed by a further signal outside of GitHub Actions.
 	second chan struct{}
 
@@ -89,10 +93,12 @@ type Window struct {
 func Open(opt Options) *Window {
 	drain, startDrain := context.WithCancelCause(context.Background())
 	seal, startSeal := context.WithCancelCause(context.Background())
+	over, giveUp := context.WithCancelCause(context.Background())
 	w := &Window{
 		actions: opt.Actions,
 		drain:   drain,
 		seal:    seal,
+		over:    over,
 		second:  make(chan struct{}),
 		sealNow: make(chan struct{}, 1),
 		closing: make(chan struct{}),
@@ -110,12 +116,12 @@ func Open(opt Options) *Window {
 	go func() {
 		defer close(w.done)
 		defer stop()
-		w.follow(in, startDrain, startSeal)
+		w.follow(in, startDrain, startSeal, giveUp)
 	}()
 	return w
 }
 
-func (w *Window) follow(in <-chan os.Signal, startDrain, startSeal context.CancelCauseFunc) {
+func (w *Window) follow(in <-chan os.Signal, startDrain, startSeal, giveUp context.CancelCauseFunc) {
 	select {
 	case <-w.closing:
 		return
@@ -128,6 +134,8 @@ func (w *Window) follow(in <-chan os.Signal, startDrain, startSeal context.Cance
 
 	limit := time.NewTimer(DrainLimit)
 	defer limit.Stop()
+	end := time.NewTimer(KillAfter - lastWords)
+	defer end.Stop()
 	impatient := false
 	for {
 		select {
@@ -135,7 +143,7 @@ func (w *Window) follow(in <-chan os.Signal, startDrain, startSeal context.Cance
 			return
 		case s := <-in:
 			if w.actions {
-				w.escalated(s)
+				end.Reset(w.escalated(s) - lastWords)
 				startSeal(ErrSealing)
 			} else if !impatient {
 				impatient = true
@@ -145,20 +153,23 @@ func (w *Window) follow(in <-chan os.Signal, startDrain, startSeal context.Cance
 			startSeal(ErrSealing)
 		case <-limit.C:
 			startSeal(ErrSealing)
+		case <-end.C:
+			if w.actions { // nobody else kills
+				giveUp(ErrOver)
+			}
 		}
 	}
 }
 
 // escalated brings the deadline forward: SIGKILL follows the runner's SIGTERM.
-func (w *Window) escalated(s os.Signal) {
-	if s != syscall.SIGTERM {
-		return
-	}
+// It returns what is left.
+func (w *Window) escalated(s os.Signal) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if d := time.Now().Add(killAfterTerm); d.Before(w.deadline) {
+	if d := time.Now().Add(killAfterTerm); s == syscall.SIGTERM && d.Before(w.deadline) {
 		w.deadline = d
 	}
+	return time.Until(w.deadline)
 }
 
 // Draining is closed at the first signal.
@@ -230,10 +241,16 @@ func (w *Window) Interruptible(parent context.Context) (context.Context, context
 	return until(w.drain, parent)
 }
 
-// Cleanup returns a fresh context for saves and releases. Only its timeout
-// ends it.
+// Cleanup returns a fresh context for saves and releases. It ends after its
+// timeout; under GitHub Actions a signal leaves it until shortly before the
+// runner kills, and then it ends with [ErrOver].
 func (w *Window) Cleanup(timeout time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), timeout)
+	limited, cancel := context.WithTimeout(context.Background(), timeout)
+	ctx, done := until(w.over, limited)
+	return ctx, func() {
+		done()
+		cancel()
+	}
 }
 
 // Close stops taking signals and returns when nothing of the window runs any

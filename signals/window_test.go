@@ -163,12 +163,49 @@ func TestPhasesAndContexts(t *testing.T) {
 		if save.Err() != nil {
 			t.Error("a signal ended a clean-up")
 		}
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		if !errors.Is(save.Err(), context.DeadlineExceeded) {
-			t.Errorf("clean-up after its timeout: %v", save.Err())
-		}
 	})
+}
+
+// A clean-up ends by itself, or a second before the runner's SIGKILL (S-189).
+func TestCleanupEndsBeforeTheKill(t *testing.T) {
+	const s = time.Second
+	signal := func(at time.Duration, sig os.Signal) func(in chan<- os.Signal, start time.Time) {
+		return func(in chan<- os.Signal, start time.Time) {
+			time.Sleep(at - time.Since(start)) // the bubble's time
+			in <- sig
+		}
+	}
+	for name, tt := range map[string]struct {
+		actions bool
+		signals []func(chan<- os.Signal, time.Time)
+		want    time.Duration
+		cause   error
+	}{
+		"no signal":                  {true, nil, 20 * s, context.DeadlineExceeded},
+		"a signal":                   {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT)}, 10 * s, ErrOver},
+		"an early SIGTERM follows":   {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT), signal(3*s, syscall.SIGTERM)}, 4500 * time.Millisecond, ErrOver},
+		"SIGTERM at its usual time":  {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT), signal(8500*time.Millisecond, syscall.SIGTERM)}, 10 * s, ErrOver},
+		"another SIGINT is no hurry": {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT), signal(3*s, syscall.SIGINT)}, 10 * s, ErrOver},
+		"on a terminal nobody kills": {false, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT)}, 20 * s, context.DeadlineExceeded},
+		"a signal with little to do": {true, []func(chan<- os.Signal, time.Time){signal(15*s, syscall.SIGINT)}, 20 * s, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start, in := time.Now(), make(chan os.Signal)
+				w := Open(Options{Actions: tt.actions, Signals: in})
+				defer w.Close()
+				save, cancel := w.Cleanup(20 * s)
+				defer cancel()
+				for _, send := range tt.signals {
+					send(in, start)
+				}
+				<-save.Done()
+				if got := time.Since(start); got != tt.want || !errors.Is(context.Cause(save), tt.cause) {
+					t.Errorf("ended after %v with %v, want %v and %v", got, context.Cause(save), tt.want, tt.cause)
+				}
+			})
+		})
+	}
 }
 
 func TestSealBeforeAnySignalDoesNotHaunt(t *testing.T) {

@@ -38,6 +38,10 @@ type Options struct {
 	// Profile is repeated in the commands that messages propose.
 	Profile string
 
+	// Draining, when set, closes when the run is to end within seconds: what
+	// hangs is then given up sooner, and sent again.
+	Draining <-chan struct{}
+
 	// Warn, when set, takes what a person should read.
 	Warn func(text string)
 }
@@ -72,7 +76,7 @@ func Open(ctx context.Context, cfg aws.Config, opt Options) (*Store, error) {
 		region  = opt.Region
 		located = true
 	)
-	cfg = ownPool(cfg)
+	cfg = withPatience(ownPool(cfg), opt.Draining)
 	if opt.Account != nil {
 		wg.Go(func() {
 			if id, err := opt.Account(ctx); err == nil {

@@ -62,7 +62,7 @@ func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.St
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}
 		d.router = e.router(d)
-		return d.finished(d.takeDown(ctx, opt))
+		return d.finished(d.refused(d.takeDown(ctx, opt)))
 	})
 }
 
@@ -94,6 +94,20 @@ func (e *InUseError) Error() string {
 
 // Remedy says what to do about it.
 func (e *InUseError) Remedy() string { return "destroy those stacks first, or in the same run" }
+
+// refused takes what speaks against a destroy for what it is: nothing went
+// wrong, the stack is as it was, and somebody has to do something first.
+func (d *deployment) refused(err error) error {
+	switch {
+	case is[*state.RegisteredError](err), is[*state.UnansweredError](err):
+		d.res.Reason = result.ReasonRegistry
+	case is[*ProtectedError](err), is[*InUseError](err):
+	default:
+		return err
+	}
+	d.unaddressed("", "", "", err.Error(), Remedy(err))
+	return nil
+}
 
 // takeDown destroys a top-level stack, once everything that speaks against it
 // has been asked.
@@ -177,6 +191,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 	}
 	// Deleting goes by what is recorded now that the lock is held.
 	if err := d.place.Confirm(reads, r.etag); errors.As(err, new(*state.ConflictError)) {
+		r.presence.Journal = true // it may have come with the change
 		r.record, r.etag, err = d.place.Read(reads)
 		if err != nil {
 			return err
@@ -222,6 +237,10 @@ func (d *deployment) destroy(ctx context.Context) error {
 		})
 	}
 	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Warn: func(text string) { d.warn("%s", text) }})
+	if r.presence.Journal {
+		// What only the journal names would be forgotten with it.
+		d.settleJournal(ctx)
+	}
 	err = d.removeAll(ctx)
 	var wg sync.WaitGroup
 	d.finishHistory(&wg, err)
@@ -267,7 +286,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	d.world.mu.Lock()
 	left := d.world.record.LogicalIDs()
 	d.world.mu.Unlock()
-	if err != nil || len(left) > 0 {
+	if err != nil || len(left) > 0 || len(d.res.Unaddressed) > 0 {
 		d.change(func(*state.Record) {})
 		d.saved()
 		if failed := (*ResourcesError)(nil); errors.As(err, &failed) {

@@ -9,10 +9,10 @@ import (
 	"github.com/org/cdkd-action/engine/state"
 )
 
-// settleJournal ends the journal after a deploy that succeeded. A create that
-// failed after its resource existed may have left one that no record names:
-// that is deleted first, by its policy. What cannot be deleted stays in the
-// journal, and the outcome is partial.
+// settleJournal ends the journal after a deploy that succeeded, and before a
+// destroy. A create that failed after its resource existed may have left one
+// that no record names: that is deleted first, by its policy. What cannot be
+// deleted stays in the journal, and the outcome is partial.
 func (d *deployment) settleJournal(ctx context.Context) {
 	journal, err := d.place.ReadJournal(ctx)
 	if err != nil {

@@ -360,15 +360,15 @@ var errNoEcho = &skip{
 	remedy: "deploy the version of the app that you want, with the value that the parameter is to have",
 }
 
-// masked tells whether properties of a row were NoEcho values. They are equal
+// hasMasks tells whether properties of a row were NoEcho values. They are equal
 // whatever they stand for.
-func masked(row *state.Resource) bool {
+func hasMasks(row *state.Resource) bool {
 	return len(row.NoEchoLeaves) > 0 || strings.Contains(value.JSON(row.Properties), `"`+state.Masked+`"`)
 }
 
 // back is the request that brings a resource back to what it was before op.
 func (u *undoing) back(ctx context.Context, op *state.Operation, row *state.Resource) (*provider.Request, provider.Decision, error) {
-	if masked(op.Previous) {
+	if hasMasks(op.Previous) {
 		return nil, provider.Decision{}, errNoEcho
 	}
 	decision, err := u.router.Recorded(op.LogicalID, op.Previous.ResourceType, op.Previous.ProvisionedBy)
@@ -391,7 +391,7 @@ func (u *undoing) revert(ctx context.Context, op *state.Operation, row *state.Re
 	if op.ResourceType == nestedType { // its properties may be the same, and what is in it another
 		return &skip{reason: "the nested stack was updated, and what it was before is in the previous version of the app"}
 	}
-	if !masked(op.Previous) && value.Equal(row.Properties, op.Previous.Properties) {
+	if !hasMasks(op.Previous) && value.Equal(row.Properties, op.Previous.Properties) {
 		u.change(func(r *state.Record) { r.Set(op.LogicalID, op.Previous) }) // only policies differ
 		return nil
 	}

@@ -167,7 +167,7 @@ func startLab(t *testing.T) *lab {
 
 // lifecycle takes an assembly through its life and returns what was made.
 func (l *lab) lifecycle(t *testing.T, e entry, b *budget) []resource {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
 	defer cancel()
 	start := time.Now()
 	lap := func(what string) {

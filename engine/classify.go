@@ -10,6 +10,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
@@ -50,7 +51,7 @@ func Classify(err error) (result.Outcome, result.Reason) {
 	case is[*OutputsError](err):
 		return result.Failed, result.ReasonOutput
 	case is[*provider.PreflightError](err), is[*template.Error](err), is[*template.Faults](err), is[*template.MacroError](err),
-		is[*graph.CycleError](err), is[*ImportError](err), is[*assembly.Faults](err), is[*assembly.MissingError](err):
+		is[*graph.CycleError](err), is[*asset.SourcesError](err), is[*ImportError](err), is[*assembly.Faults](err), is[*assembly.MissingError](err):
 		return result.Failed, result.ReasonTemplate
 	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err):
 		return result.Failed, result.ReasonInput

@@ -50,6 +50,14 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 	if err != nil {
 		return run, e.end(run, err)
 	}
+	if !opt.SkipAssets {
+		if err := sel.checkAssets(); err != nil {
+			return run, e.end(run, err)
+		}
+	}
+	if err := e.preflight(work, sel, opt.Router); err != nil {
+		return run, e.end(run, err)
+	}
 	account, err := e.account(work)
 	if err != nil {
 		return run, e.end(run, err)
@@ -62,7 +70,7 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 	}()
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
 		d := &deployment{
-			e: e, t: t, opt: opt, store: store, runID: run.RunID,
+			e: e, t: t, opt: opt, store: store, runID: run.RunID, run: sel,
 			place: store.Stack(t.Name, t.Region), res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}
 		d.router = e.router(d)
@@ -226,6 +234,9 @@ func (d *deployment) makePlan(ctx context.Context, record *state.Record) error {
 	var err error
 	d.planned, err = d.plan(ctx, record.Clone())
 	if err != nil {
+		return err
+	}
+	if err := d.nestedImports(ctx); err != nil {
 		return err
 	}
 	for _, n := range d.notices {

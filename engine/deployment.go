@@ -27,6 +27,7 @@ type deployment struct {
 	store     *state.Store
 	place     *state.Stack
 	runID     string
+	run       *selected  // all stacks of the run; nil where they do not matter
 	history   *state.Run // of the top-level stack; nil in a dry run
 	publisher *asset.Publisher
 	assets    *publication

@@ -30,12 +30,19 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 	if err != nil {
 		return run, e.end(run, err)
 	}
+	if err := sel.checkAssets(); err != nil {
+		// A deploy may be told to skip them.
+		e.observe(Event{Kind: Warning, Text: err.Error()})
+	}
+	if err := e.preflight(ctx, sel, opt.Router); err != nil {
+		return run, e.end(run, err)
+	}
 	// Stacks are compared with what is recorded now, so that none waits for
 	// another.
 	sel.after = nil
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
 		d := &deployment{
-			e: e, t: t, store: store, place: store.Stack(t.Name, t.Region),
+			e: e, t: t, store: store, place: store.Stack(t.Name, t.Region), run: sel,
 			opt: DeployOptions{Router: opt.Router, DryRun: true},
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}

@@ -102,7 +102,7 @@ func (n *nested) deploy(ctx context.Context, r *provider.Request) (*value.Object
 func (n *nested) child(t target) *deployment {
 	p := n.parent
 	d := &deployment{
-		e: p.e, t: t, opt: p.opt, store: p.store, runID: p.runID, history: p.history, assets: p.assets,
+		e: p.e, t: t, opt: p.opt, store: p.store, runID: p.runID, run: p.run, history: p.history, assets: p.assets,
 		place: p.store.Stack(t.Name, t.Region),
 		res:   &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 	}

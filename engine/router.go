@@ -23,7 +23,11 @@ func (e *Engine) router(d *deployment) *provider.Router {
 		},
 		AuthzRetries: customresource.DefaultAuthzRetries,
 	})
-	return provider.NewRouter(d.opt.Router, d.cloud, custom, own, awssdk.Resources())
+	router := provider.NewRouter(d.opt.Router, d.cloud, custom, own, awssdk.Resources())
+	if d.run != nil {
+		router.Absent = d.run.absent[d.t.Region]
+	}
+	return router
 }
 
 // names tells whether a row of the stack's record is of this resource.

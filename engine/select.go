@@ -23,6 +23,8 @@ type Selection struct {
 type selected struct {
 	targets []target
 	after   graph.Edges // by their keys, among the targets
+
+	absent map[string]map[string]string // types that AWS does not have, by region; set by preflight
 }
 
 // start reads and checks everything that can be checked without writing, and

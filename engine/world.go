@@ -24,7 +24,9 @@ type world struct {
 	store       *state.Store
 	t           target
 	environment template.Environment
-	noCFN       bool // CloudFormation's exports do not count
+	run         *selected // the stacks that may export what is imported; nil: just this one
+	rehearsing  bool      // a plan that nothing is done by
+	noCFN       bool      // CloudFormation's exports do not count
 	live        func(ctx context.Context, logicalID string, row *state.Resource) (*value.Object, error)
 	strict      bool // deploying: what is masked in the record cannot be used
 	masks       bool // but where only the mask would be stored
@@ -201,9 +203,13 @@ func (w *world) Import(ctx context.Context, name string) (any, error) {
 		}
 		err = &ImportError{Name: name, Region: w.t.Region, Err: err}
 	}
-	if !w.strict {
-		// The producer may be about to be deployed by the same run.
-		return nil, errors.Join(template.ErrUnknown, err)
+	switch {
+	case w.strict:
+	case w.run.exports(name, w.t.Name): // it is about to be there
+		err = errors.Join(template.ErrUnknown, err)
+	case w.rehearsing && !w.noCFN && !errors.Is(err, reference.ErrNoExport):
+		// Who may only look may not be allowed to look there.
+		err = errors.Join(template.ErrUnknown, err)
 	}
 	return nil, err
 }

@@ -43,7 +43,7 @@ func (e *PreflightError) Unwrap() []error { return e.Faults }
 // Remedy says what to do about it.
 func (e *PreflightError) Remedy() string {
 	if slices.ContainsFunc(e.Faults, func(f error) bool { _, ok := errors.AsType[*Unroutable](f); return ok }) {
-		return "take the resources out, or set allow-unsupported-types to try a type with Cloud Control all the same, allow-unsupported-properties to leave properties out"
+		return "take the resources out or correct their types, or set allow-unsupported-types to try a type with Cloud Control all the same, allow-unsupported-properties to leave properties out"
 	}
 	return "correct the properties named"
 }

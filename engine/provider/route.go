@@ -20,6 +20,10 @@ import (
 // differ, but for the types listed here. It makes no calls.
 type Router struct {
 	RouterOptions
+	// Absent are types of which AWS says that it has none, or none that can be
+	// managed, each with the reason.
+	Absent map[string]string
+
 	cloud, custom Provider
 	own           map[string]Provider
 	types         map[string]*Driver
@@ -151,6 +155,16 @@ func (r *Router) Recorded(logicalID, typeName, provisionedBy string) (Decision, 
 	return r.toCloud(Want{LogicalID: logicalID, Type: typeName}, Decision{}, nil, typ)
 }
 
+// Unknown tells whether only AWS can say if there is a type: no layer knows it,
+// and it has the form of one.
+func (r *Router) Unknown(typeName string) bool {
+	if _, ok := r.engineOwn(typeName); ok || r.types[typeName] != nil || slices.Contains(r.AllowTypes, typeName) {
+		return false
+	}
+	_, known := schema.Lookup(typeName)
+	return !known && strings.HasPrefix(typeName, "AWS::")
+}
+
 // Driver returns the SDK provider of a type, nil if it has none.
 func (r *Router) Driver(typeName string) *Driver { return r.types[typeName] }
 
@@ -195,6 +209,8 @@ func (r *Router) toCloud(w Want, d Decision, unhandled []string, typ *schema.Typ
 		reason = "it is not a type of AWS"
 	case typ != nil && !typ.Provisionable:
 		reason = "Cloud Control cannot manage it"
+	case typ == nil:
+		reason = r.Absent[w.Type]
 	}
 	if reason != "" {
 		return d, &Unroutable{LogicalID: w.LogicalID, Type: w.Type, Properties: unhandled, Reason: reason}

@@ -105,9 +105,15 @@ func recordZone(ctx context.Context, r *provider.Request) (string, error) {
 	return zoneID(&zones[0]), nil
 }
 
+// changeRecords sends changes with those of other records, unless a comment
+// is to go with them.
 func changeRecords(ctx context.Context, r *provider.Request, zone string, changes ...types.Change) error {
-	_, err := route53Client(r.Session).ChangeResourceRecordSets(ctx, &route53.ChangeResourceRecordSetsInput{
-		HostedZoneId: &zone, ChangeBatch: &types.ChangeBatch{Changes: changes, Comment: optional(text(r.Properties, "Comment"))},
+	comment := text(r.Properties, "Comment")
+	if comment == "" {
+		return provider.OnceClient(r.Session, newRecordChanges).change(ctx, zone, changes...)
+	}
+	_, err := route53Once(r.Session).ChangeResourceRecordSets(ctx, &route53.ChangeResourceRecordSetsInput{
+		HostedZoneId: &zone, ChangeBatch: &types.ChangeBatch{Changes: changes, Comment: &comment},
 	})
 	return err
 }

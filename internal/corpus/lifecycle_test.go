@@ -189,7 +189,7 @@ func (l *lab) lifecycle(t *testing.T, e entry, b *budget) []resource {
 		t.Fatal(err)
 	}
 	values := given(a.Stacks)
-	seeded := putParameters(t, l.s, a.Stacks, values)
+	seeded := putParameters(t, l.s, a.Stacks, values, true)
 	l.s.Handle("*", answering(t, dir))
 
 	selection := engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}}

@@ -18,8 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/state"
@@ -30,7 +28,8 @@ import (
 const bucket = "corpus-state"
 
 // Every assembly of the corpus is read and planned as a first deploy, but for
-// those on the closed lists. No other error, and no warning, is accepted.
+// those on the closed lists. No other error is accepted, nor a warning but of
+// properties that do not exist.
 func TestPlan(t *testing.T) {
 	accounts := accounts{t: t, running: map[string]*sandbox.Sandbox{}}
 	var tally tally
@@ -98,13 +97,23 @@ func judge(t *testing.T, e entry, err error) string {
 		}
 		return "refused: missing lookups"
 	case hasMacro:
-		if want := "uses " + macro + ", which only CloudFormation can expand"; !strings.Contains(says, want) {
+		// The types that the macro brings in may be what is noticed first.
+		if want := "uses " + macro + ", which only CloudFormation can expand"; !strings.Contains(says, want) && unsupportedTypes(says) == nil {
 			t.Errorf("got error %q, want one that says %q", says, want)
 		}
 		return "refused: macros"
 	case hasTypes:
-		if diff := gocmp.Diff(types, unsupportedTypes(says)); diff != "" {
-			t.Errorf("types that cannot be provisioned (-want +got):\n%s", diff)
+		got := unsupportedTypes(says)
+		for _, typ := range got {
+			if !slices.Contains(types, typ) {
+				t.Errorf("%s cannot be provisioned, and is not listed", typ)
+			}
+		}
+		switch {
+		case err == nil:
+			return "planned, although listed: take it from the list"
+		case got == nil:
+			t.Error(err)
 		}
 		return "refused: types that cannot be provisioned"
 	case err != nil:
@@ -116,7 +125,11 @@ func judge(t *testing.T, e entry, err error) string {
 	return "planned"
 }
 
-var notSupported = regexp.MustCompile(`type (\S+) is not supported: Cloud Control cannot manage it`)
+// notSent warns of what no version of a type's schema has, and is in templates
+// all the same.
+var notSent = regexp.MustCompile(`has no property \S+; it is not sent`)
+
+var notSupported = regexp.MustCompile(`type (\S+) is not supported: `)
 
 // unsupportedTypes are those that an error names.
 func unsupportedTypes(message string) (types []string) {
@@ -149,7 +162,7 @@ func planAll(t *testing.T, accounts *accounts, e entry) error {
 		}
 		sandbox := accounts.get(id)
 		values := given(stacks)
-		putParameters(t, sandbox, stacks, values)
+		putParameters(t, sandbox, stacks, values, false)
 		var names []string
 		for _, s := range stacks {
 			names = append(names, s.Name)
@@ -167,6 +180,9 @@ func planAll(t *testing.T, accounts *accounts, e entry) error {
 				return &stackError{s.Name, s.Message, s.Remedy}
 			}
 			for _, w := range s.Warnings {
+				if notSent.MatchString(w) || broken[e.Name] != "" {
+					continue
+				}
 				t.Errorf("stack %s: warning: %s", s.Name, w)
 			}
 			if s.Plan == nil {
@@ -231,8 +247,9 @@ func newEngine(t *testing.T, s *sandbox.Sandbox, observe func(engine.Event)) *en
 var resolveSSM = regexp.MustCompile(`\{\{resolve:ssm(-secure)?:([^:}"]+)`)
 
 // putParameters makes the parameters that stacks refer to and that others have
-// made in a real account.
-func putParameters(t *testing.T, s *sandbox.Sandbox, stacks []*assembly.Stack, values map[string]string) (put []string) {
+// made in a real account; those that the stacks make themselves only when they
+// are not deployed.
+func putParameters(t *testing.T, s *sandbox.Sandbox, stacks []*assembly.Stack, values map[string]string, deploying bool) (put []string) {
 	t.Helper()
 	for _, stack := range stacks {
 		config := s.Config()
@@ -250,7 +267,9 @@ func putParameters(t *testing.T, s *sandbox.Sandbox, stacks []*assembly.Stack, v
 				kind[string(m[2])] = ssmtypes.ParameterTypeSecureString
 			}
 		}
-		names = slices.DeleteFunc(names, func(name string) bool { return makes(stacks, name) })
+		if deploying {
+			names = slices.DeleteFunc(names, func(name string) bool { return makes(stacks, name) })
+		}
 		for _, name := range names {
 			_, err := ssm.NewFromConfig(config).PutParameter(context.Background(), &ssm.PutParameterInput{
 				Name: &name, Value: aws.String("corpus-value"), Type: cmp.Or(kind[name], ssmtypes.ParameterTypeString), Overwrite: aws.Bool(true),

@@ -75,6 +75,7 @@ type Inputs struct {
 	Fail             bool
 	Yes              bool
 	RemoveProtection bool
+	PurgeEvents      bool
 	SkipAssets       bool
 	StrictGetAtt     bool
 	PinCCAPI         bool

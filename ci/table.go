@@ -166,6 +166,8 @@ var table = []Input{
 		Description: "Logical ids of the resources to forget; without them, the whole stack."},
 	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy, StateDestroy},
 		Description: "Destroy stacks that have termination protection, and switch off the deletion protection of resources first."},
+	{Name: "purge-events", Field: func(in *Inputs) any { return &in.PurgeEvents }, Default: "false", Commands: []Name{Destroy},
+		Description: "Delete the history of the runs of a stack that is gone, too."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
 		Description: "Publish no assets; they are known to be in place."},
 	{Name: "allow-unaddressed", Field: func(in *Inputs) any { return &in.AllowUnaddressed }, Default: "false", Commands: []Name{Deploy},

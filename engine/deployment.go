@@ -40,6 +40,7 @@ type deployment struct {
 	account, stackID string
 	initial          bool          // there was no record
 	unprotect        bool          // switch deletion protection off first
+	purge            bool          // delete the histories when the stack is gone
 	agreed           *state.Record // what somebody saw who agreed to its deletion; nil when nobody was asked
 
 	tolerant func(error) // a diff's, of conditions that fail

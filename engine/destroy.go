@@ -24,6 +24,7 @@ type DestroyOptions struct {
 	Consent func(stack string, p *plan.Plan) bool
 
 	RemoveProtection bool // of stacks, and of resources that have one
+	PurgeEvents      bool // delete the histories of stacks that are gone
 	RoleARN          string
 
 	ResourceTimeout  time.Duration
@@ -118,7 +119,7 @@ func (d *deployment) takeDown(ctx context.Context, opt DestroyOptions) error {
 	if d.t.Protected && !opt.RemoveProtection {
 		return &ProtectedError{d.t.Name}
 	}
-	d.unprotect = opt.RemoveProtection
+	d.unprotect, d.purge = opt.RemoveProtection, opt.PurgeEvents
 	if opt.Consent != nil {
 		record, _, err := d.place.Read(ctx)
 		if err != nil {
@@ -245,6 +246,13 @@ func (d *deployment) destroy(ctx context.Context) error {
 	var wg sync.WaitGroup
 	d.finishHistory(&wg, err)
 	wg.Wait()
+	if d.purge && err == nil && len(d.res.Unaddressed) == 0 {
+		purging, cancel := d.e.config.Window.Cleanup(journalLimit)
+		defer cancel()
+		if err := d.place.PurgeEvents(purging); err != nil {
+			d.warn("%v", err)
+		}
+	}
 	return err
 }
 

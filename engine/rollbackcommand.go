@@ -128,6 +128,9 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	if err := d.rollable(r.record, journal); err != nil {
 		return err
 	}
+	if err := d.undoneWithParent(reads, journal); err != nil {
+		return err
+	}
 	if err := d.knowRecord(reads, r.record); err != nil {
 		return err
 	}
@@ -165,6 +168,29 @@ func (d *deployment) rollable(record *state.Record, journal *state.Journal) erro
 		}
 	}
 	return d.place.Deletable(record)
+}
+
+// undoneWithParent refuses a nested stack while the one that it is nested in has
+// a part of the same run in its journal: that rollback covers both.
+func (d *deployment) undoneWithParent(ctx context.Context, journal *state.Journal) error {
+	i := strings.LastIndex(d.t.Name, "~")
+	if i < 0 {
+		return nil
+	}
+	parent, err := d.store.Stack(d.t.Name[:i], d.t.Region).ReadJournal(ctx)
+	if err != nil || parent == nil {
+		return err
+	}
+	for _, g := range parent.Segments {
+		if g.RunID != "" && slices.ContainsFunc(journal.Segments, func(o *state.Segment) bool { return o.RunID == g.RunID }) {
+			root, _, _ := strings.Cut(d.t.Name, "~")
+			return &InputError{
+				What: fmt.Sprintf("nested stack %s has its part in run %s of stack %s, and is rolled back with it", d.t.Name, g.RunID, root),
+				Next: fmt.Sprintf("roll back %s", root),
+			}
+		}
+	}
+	return nil
 }
 
 // undoJournal undoes the segments, newest first. One that is not undone whole

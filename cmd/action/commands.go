@@ -69,7 +69,7 @@ func (s *step) destroy(ctx context.Context) error {
 // destroyOptions say how stacks are to be taken down, not which.
 func (s *step) destroyOptions(ctx context.Context) engine.DestroyOptions {
 	opt := engine.DestroyOptions{
-		RemoveProtection: s.in.RemoveProtection, RoleARN: s.in.RoleARN,
+		RemoveProtection: s.in.RemoveProtection, PurgeEvents: s.in.PurgeEvents, RoleARN: s.in.RoleARN,
 		ResourceTimeout: s.in.ResourceTimeout, Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	}
 	if !s.in.Yes {

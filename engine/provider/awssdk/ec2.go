@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -158,6 +159,26 @@ func optional(s string) *string {
 func set(o *value.Object, name string, s *string) {
 	if aws.ToString(s) != "" {
 		o.Set(name, *s)
+	}
+}
+
+// unblocked deletes what other resources may be in the way of: interfaces and
+// addresses outlive what had them by up to some minutes. That is longer than
+// the retries wait, which therefore do not follow.
+func unblocked(ctx context.Context, r *provider.Request, remove func() error) error {
+	beat := provider.Heartbeat{What: r.LogicalID + ": waiting for what depends on it to go"}
+	for n := 1; ; n++ {
+		err := remove()
+		if !provider.HasCode(err, "DependencyViolation") {
+			return err
+		}
+		if n == 12 {
+			return retry.Terminal(err)
+		}
+		beat.Tell(r, "DependencyViolation")
+		if err := provider.Sleep(ctx, r.Draining, min(time.Duration(n*n)*time.Second, 30*time.Second)); err != nil {
+			return err
+		}
 	}
 }
 

@@ -2,7 +2,10 @@ package awssdk
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -11,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -248,4 +252,34 @@ func TestDeleteWithoutLambda(t *testing.T) {
 	if err := withoutLambda(t.Context(), r, "subnet-id", remove); err != refusal || attempts != 1 {
 		t.Errorf("%v after %d attempts, want the refusal after 1", err, attempts)
 	}
+}
+
+// What keeps a network part busy goes within minutes; what stays is told
+// without further attempts.
+func TestUnblocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusal := &smithy.GenericAPIError{Code: "DependencyViolation"}
+		for name, test := range map[string]struct {
+			refusals, attempts int
+			waited             time.Duration
+		}{
+			"nothing in the way": {0, 1, 0},
+			"it goes":            {3, 4, 14 * time.Second},
+			"it stays":           {100, 12, 235 * time.Second},
+		} {
+			start, attempts := time.Now(), 0
+			err := unblocked(t.Context(), &provider.Request{}, func() error {
+				if attempts++; attempts <= test.refusals {
+					return refusal
+				}
+				return nil
+			})
+			if waited := time.Since(start); attempts != test.attempts || waited != test.waited {
+				t.Errorf("%s: %d attempts in %s, want %d in %s", name, attempts, waited, test.attempts, test.waited)
+			}
+			if stays := test.refusals > 12; stays != errors.Is(err, refusal) || stays && (retry.Classifier{}).Of(err) != retry.Final {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
 }

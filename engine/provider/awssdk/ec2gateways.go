@@ -99,8 +99,10 @@ func gatewayAttachment() provider.Resource {
 			made, err := attachGateway(ctx, r)
 			return provider.Updated{PhysicalID: made.PhysicalID, Attributes: made.Attributes}, err
 		},
-		Delete: detachGateway,
-		Gone:   attachmentGone,
+		Delete: func(ctx context.Context, r *provider.Request) error {
+			return unblocked(ctx, r, func() error { return detachGateway(ctx, r) })
+		},
+		Gone: attachmentGone,
 		Find: func(ctx context.Context, r *provider.Request) (string, error) {
 			c := *r
 			c.PhysicalID = attachmentID(r)

@@ -57,9 +57,11 @@ func subnet() provider.Resource {
 		},
 		Update: updateSubnet,
 		Delete: func(ctx context.Context, r *provider.Request) error {
-			return withoutLambda(ctx, r, "subnet-id", func() error {
-				_, err := ec2Client(r.Session).DeleteSubnet(ctx, &ec2.DeleteSubnetInput{SubnetId: &r.PhysicalID})
-				return err
+			return unblocked(ctx, r, func() error {
+				return withoutLambda(ctx, r, "subnet-id", func() error {
+					_, err := ec2Client(r.Session).DeleteSubnet(ctx, &ec2.DeleteSubnetInput{SubnetId: &r.PhysicalID})
+					return err
+				})
 			})
 		},
 		Gone: subnetGone,

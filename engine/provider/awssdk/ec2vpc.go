@@ -44,8 +44,10 @@ func vpc() provider.Resource {
 			return provider.Updated{}, err
 		},
 		Delete: func(ctx context.Context, r *provider.Request) error {
-			_, err := ec2Client(r.Session).DeleteVpc(ctx, &ec2.DeleteVpcInput{VpcId: &r.PhysicalID})
-			return err
+			return unblocked(ctx, r, func() error {
+				_, err := ec2Client(r.Session).DeleteVpc(ctx, &ec2.DeleteVpcInput{VpcId: &r.PhysicalID})
+				return err
+			})
 		},
 		Gone:       vpcGone,
 		Find:       findTagged,

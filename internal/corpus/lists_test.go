@@ -82,7 +82,7 @@ var unsupported = map[string][]string{
 	"cdk-pipelines-newpipeline":                                          {"AWS::CodeBuild::Project"},
 	"cdk-pipelines-newpipeline-with-codebuild-logging":                   {"AWS::CodeBuild::Project"},
 	"cdk-pipelines-newpipeline-with-file-system-locations":               {"AWS::CodeBuild::Project"},
-	"cdk-pipelines-pipeline-with-assets":                                 {"AWS::CodeBuild::Project"},
+	"cdk-pipelines-pipeline-with-assets":                                 {"AWS::CodeBuild::Project", "AWS::Test::SomeResource"},
 	"cdk-pipelines-pipeline-with-stack-outputs-in-custom-step":           {"AWS::CodeBuild::Project"},
 	"cdka-aws-cloud9-alpha-automatic-stop":                               {"AWS::Cloud9::EnvironmentEC2"},
 	"cdka-aws-cloud9-alpha-cloud9":                                       {"AWS::Cloud9::EnvironmentEC2", "AWS::CodeCommit::Repository"},

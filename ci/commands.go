@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/sethvargo/go-githubactions"
+
+	"github.com/org/cdkd-action/ci/report"
 )
 
 // A Level is how serious an annotation is.
@@ -48,7 +50,7 @@ func (s *Surface) Notice(a Annotation) { s.annotate(LevelNotice, a) }
 func (s *Surface) annotate(level Level, a Annotation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.Title, a.Message = s.scrub(a.Title), s.scrub(a.Message)
+	a.Title, a.Message = s.legible(a.Title), s.legible(a.Message)
 	s.written[level]++
 	if !s.step || s.written[level] > maxAnnotations {
 		text := a.Message
@@ -114,14 +116,18 @@ func (s *Surface) scrub(text string) string {
 	return text
 }
 
+// legible is scrub for what people read as it stands: nothing in it steers
+// their terminal.
+func (s *Surface) legible(text string) string { return report.Plain(s.scrub(text)) }
+
 // Group puts what do logs under a heading that can be folded. Groups do not
 // nest.
 func (s *Surface) Group(title string, do func()) {
 	s.mu.Lock()
 	if s.step {
-		s.command("group", s.scrub(title), nil)
+		s.command("group", s.legible(title), nil)
 	} else {
-		s.log(s.scrub(title) + "\n")
+		s.log(s.legible(title) + "\n")
 	}
 	s.mu.Unlock()
 	defer func() {

@@ -20,7 +20,7 @@ func (s *Surface) Confirm(ctx context.Context, question string, byDefault bool) 
 	in := bufio.NewReader(s.in)
 	for {
 		s.mu.Lock()
-		fmt.Fprintf(s.err, "%s %s ", s.scrub(question), choice)
+		fmt.Fprintf(s.err, "%s %s ", s.legible(question), choice)
 		s.mu.Unlock()
 		// A read of a terminal cannot be called off. After a signal the process
 		// is about to end, so the goroutine may stay behind with its read.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/org/cdkd-action/ci/report"
 )
 
 // Log returns a writer for the log. Lines reach it whole, without what is
@@ -47,7 +49,7 @@ func (s *Surface) Print(text string) {
 			}
 		}()
 	}
-	fmt.Fprint(s.out, s.scrub(text))
+	fmt.Fprint(s.out, s.legible(text))
 }
 
 // log writes lines that are not commands, whatever is in them.
@@ -55,7 +57,7 @@ func (s *Surface) log(text string) {
 	if s.step && s.resume == "" {
 		text = disarm(text)
 	}
-	fmt.Fprint(s.err, text)
+	fmt.Fprint(s.err, report.Plain(text))
 }
 
 // disarm changes what the runner would take for a command: "::" at the start

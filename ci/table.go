@@ -76,7 +76,7 @@ var commands = []Command{
 			return "", ""
 		}},
 	{Name: ForceUnlock, MinStacks: 1, MaxStacks: -1,
-		Description: "Remove the lock of stacks whose holder is known to be dead."},
+		Description: "Remove the lock of stacks whose holder is known to be dead. A lock that could not be removed is an error in the log and the outcome `partial`; the exit code stays 0."},
 	{Name: Demo, MaxStacks: 0, TerminalOnly: true,
 		Description: "Walk through plan, deploy, failure, cancellation and destroy of an example app, against an AWS that runs in this process. Needs no account."},
 }

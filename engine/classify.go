@@ -19,8 +19,12 @@ import (
 	"github.com/org/cdkd-action/engine/template"
 )
 
-// Remedy is what to do about an error, "" when nobody said.
+// Remedy is what to do about an error, "" when nobody said. That something was
+// called off is no fault of what it was asked for.
 func Remedy(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return ""
+	}
 	r, ok := errors.AsType[interface {
 		error
 		Remedy() string

@@ -90,8 +90,8 @@ func (e *Engine) end(run *result.Run, err error) error {
 		}
 		return nil
 	}
-	if e.config.Window.Interrupted() && errors.Is(err, context.Canceled) {
-		err = errors.Join(errInterrupted, err)
+	if e.config.Window.Interrupted() && letGo(err) {
+		err = &InterruptedError{}
 	}
 	run.Outcome, run.Reason = Classify(err)
 	run.Message, run.Remedy = e.config.Secrets.Mask(err.Error()), Remedy(err)

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -103,12 +104,14 @@ func regionsOf(ctx context.Context, store *state.Store, stack string) ([]string,
 // An Unlocked stack is one whose lock was removed, or could not be.
 type Unlocked struct {
 	Stack, Region string
-	Holder        *state.LockRecord // nil: there was no lock, or it could not be read
+	Holder        *state.LockRecord // nil: there was no lock that could be read
+	There         bool              // something stood in the lock's place
 	Err           error
 }
 
 // ForceUnlock removes the locks of stacks, whoever holds them: in region, or,
-// if that is "", in every region where they are recorded.
+// if that is "", in every region where they are recorded. What is wrong with one
+// stack does not keep the others from being unlocked.
 func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string) ([]Unlocked, error) {
 	store, err := e.open(ctx)
 	if err != nil {
@@ -127,7 +130,10 @@ func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string
 		}
 		for _, r := range regions {
 			u := Unlocked{Stack: stack, Region: r}
-			u.Holder, u.Err = store.Stack(stack, r).ForceUnlock(ctx)
+			u.Holder, u.There, u.Err = store.Stack(stack, r).ForceUnlock(ctx)
+			if errors.Is(u.Err, context.Canceled) {
+				return done, u.Err
+			}
 			done = append(done, u)
 		}
 	}

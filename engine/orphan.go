@@ -176,7 +176,7 @@ func (e *Engine) orphan(store *state.Store, t Orphaned) error {
 	ctx, cancel := e.config.Window.Cleanup(2 * journalLimit)
 	defer cancel()
 	place := store.Stack(t.Stack, t.Region)
-	if _, err := place.ForceUnlock(ctx); err != nil {
+	if _, _, err := place.ForceUnlock(ctx); err != nil {
 		return err
 	}
 	if err := place.Delete(ctx, t.etag); err != nil {

@@ -26,10 +26,17 @@ const (
 
 // The causes of the contexts that a Window ends; see [context.Cause].
 var (
-	ErrInterrupted = errors.New("interrupted by a signal")
-	ErrSealing     = errors.New("interrupted by a signal: no time is left to wait for the answer")
-	ErrOver        = errors.New("interrupted by a signal: there was no answer while there was time")
+	ErrInterrupted error = &interruption{"interrupted by a signal"}
+	ErrSealing     error = &interruption{"interrupted by a signal: no time is left to wait for the answer"}
+	ErrOver              = errors.New("interrupted by a signal: there was no answer while there was time")
 )
+
+// An interruption is a cancellation that says why. To [errors.Is] it is
+// [context.Canceled], like that of every context.
+type interruption struct{ text string }
+
+func (i *interruption) Error() string        { return i.text }
+func (i *interruption) Is(target error) bool { return target == context.Canceled }
 
 // A Phase is where a Window stands. Phases only advance.
 type Phase int

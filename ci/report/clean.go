@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,6 +46,29 @@ var credentials = []credential{
 
 // secretKey is 40 characters that could be an AWS secret access key.
 var secretKey = regexp.MustCompile(`(^|[^0-9A-Za-z/+=])([0-9A-Za-z/+]{40})($|[^0-9A-Za-z/+=])`)
+
+// Plain makes text fit for a terminal and a log without changing what it says:
+// characters that could move the cursor, hide what is there or turn its order
+// are written as \uXXXX, which in JSON means the same.
+func Plain(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	if !strings.ContainsFunc(text, steers) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if steers(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func steers(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029')
+}
 
 // Clean makes text from outside fit to be shown: no credentials, no control or
 // bidirectional characters, valid UTF-8. Line ends stay.

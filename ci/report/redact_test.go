@@ -94,3 +94,20 @@ func TestHiddenValuesAreCompared(t *testing.T) {
 		t.Errorf("NoEcho: got\n%s", got)
 	}
 }
+
+// What steers a terminal is written out, in JSON without changing its meaning.
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"two\nlines\tand é": "two\nlines\tand é",
+		"a\r\nb":            "a\nb",
+		"a\rb":              `a\u000db`,
+		"\x1b[31mred":       `\u001b[31mred`,
+		"\u009b2J":          `\u009b2J`,
+		"\u202eolleh":       `\u202eolleh`,
+		"no text: \x9b":     "no text: \uFFFD",
+	} {
+		if got := Plain(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

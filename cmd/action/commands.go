@@ -194,26 +194,41 @@ func (s *step) printJSON(v any) error {
 	return nil
 }
 
+// forceUnlock removes locks. One that could not be removed is reported and, as on
+// the cdkd command line, does not change the exit code.
 func (s *step) forceUnlock(ctx context.Context) error {
 	ctx, cancel := s.window.Interruptible(ctx)
 	defer cancel()
 	done, err := s.engine.ForceUnlock(ctx, s.in.Stacks, strings.ToLower(s.in.StackRegion))
+	removed, failed := false, false
 	for _, u := range done {
+		subject := report.Line(u.Stack) + " in " + report.Line(u.Region)
 		switch {
 		case u.Err != nil:
-			s.surface.Error(ci.Annotation{Title: "Stack " + u.Stack, Message: u.Err.Error()})
+			failed = true
+			s.surface.Error(ci.Annotation{Title: "Stack " + subject, Message: s.explained(u.Err)})
+			continue
+		case !u.There:
+			s.surface.Print(subject + ": there is no lock")
+			continue
 		case u.Holder == nil:
-			s.surface.Print(fmt.Sprintf("%s in %s: there is no lock", u.Stack, u.Region))
+			s.surface.Print(subject + ": removed what stood in the lock's place; it could not be read as a lock")
 		default:
 			expired := "was still held"
 			if u.Holder.Expired(time.Now()) {
 				expired = "had expired"
 			}
-			s.surface.Print(fmt.Sprintf("%s in %s: removed the lock of %s (%s), which %s", u.Stack, u.Region, u.Holder.Owner, u.Holder.Operation, expired))
+			s.surface.Print(fmt.Sprintf("%s: removed the lock of %s (%s), which %s", subject,
+				report.Line(u.Holder.Owner), report.Line(u.Holder.Operation), expired))
 		}
+		removed = true
 	}
 	if err != nil {
 		return s.refuse(err)
+	}
+	s.done(removed)
+	if failed {
+		s.set("outcome", string(result.Partial))
 	}
 	return nil
 }

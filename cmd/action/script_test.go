@@ -67,13 +67,36 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"requests": requests,
 	"edit":     edit,
 	"forget":   func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).ClearLog() },
-	"interrupt": func(ts *testscript.TestScript, _ bool, args []string) {
-		for _, p := range ts.BackgroundCmds() {
-			ts.Check(p.Process.Signal(syscall.SIGINT))
+	"interrupt": interrupt,
+	"output":    output,
+	"aws":       awsCommand,
+}
+
+// interrupt sends SIGINT to what runs in the background. In a step it waits
+// until the program has taken notice: that it was cancelled is an output at
+// once.
+func interrupt(ts *testscript.TestScript, _ bool, _ []string) {
+	path := ts.Getenv("GITHUB_OUTPUT")
+	before, _ := os.ReadFile(path) // no file: no output yet
+	for _, p := range ts.BackgroundCmds() {
+		ts.Check(p.Process.Signal(syscall.SIGINT))
+	}
+	if path == "" || ts.Getenv("GITHUB_ACTIONS") != "true" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for tick := time.NewTicker(5 * time.Millisecond); ; {
+		select {
+		case <-tick.C:
+			if now, _ := os.ReadFile(path); len(now) > len(before) && bytes.Contains(now[len(before):], []byte("cancelled")) {
+				tick.Stop()
+				return
+			}
+		case <-ctx.Done():
+			ts.Fatalf("the program did not notice the signal")
 		}
-	},
-	"output": output,
-	"aws":    awsCommand,
+	}
 }
 
 // aws runs the aws command line against the sandbox: what is in AWS is looked

@@ -120,14 +120,19 @@ func (s *step) check(err error) {
 	}
 }
 
-// refuse ends the step because of an error that belongs to no stack.
-func (s *step) refuse(err error) error {
-	outcome, reason := engine.Classify(err)
+// explained is an error with what to do about it.
+func (s *step) explained(err error) string {
 	message := s.secrets.Mask(err.Error())
 	if remedy := engine.Remedy(err); remedy != "" {
 		message += "\nwhat to do: " + remedy
 	}
-	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: message})
+	return message
+}
+
+// refuse ends the step because of an error that belongs to no stack.
+func (s *step) refuse(err error) error {
+	outcome, reason := engine.Classify(err)
+	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: s.explained(err)})
 	s.set("outcome", string(outcome))
 	s.set("failure-reason", string(reason))
 	s.set("exit-code", fmt.Sprint(outcome.ExitCode()))

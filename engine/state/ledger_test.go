@@ -448,7 +448,7 @@ func TestAbandonedLedger(t *testing.T) {
 				l.Release(t.Context())
 			},
 			func() {
-				if _, err := k.ForceUnlock(t.Context()); err != nil {
+				if _, _, err := k.ForceUnlock(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -492,7 +492,7 @@ func TestAbandonedLedger(t *testing.T) {
 			c.on("PutObject", ledgerName, 0, 0, answer(http.StatusForbidden, "AccessDenied"))
 			c.PutObject(bucket, ledgerKey, ledger(1, adopt))
 			c.holdBy("dead", at(-time.Minute))
-			if _, err := k.ForceUnlock(t.Context()); err != nil || c.has(lockKey) {
+			if _, _, err := k.ForceUnlock(t.Context()); err != nil || c.has(lockKey) {
 				t.Errorf("got %v", err)
 			}
 			if n := warned.all(); len(n) != 1 || !strings.Contains(n[0], ledgerKey) {

@@ -190,12 +190,13 @@ func (k *Stack) heldBy(opt LockOptions, r *LockRecord) *HeldError {
 	return e
 }
 
-// ForceUnlock removes the lock whoever holds it, and its oldest form. It
-// returns the holder, nil when there was no lock that could be read. The ledger
-// is told when the holder must have stopped; where that fails, a warning says
-// so.
-func (k *Stack) ForceUnlock(ctx context.Context) (*LockRecord, error) {
+// ForceUnlock removes the lock whoever holds it, and its oldest form. there
+// tells whether something stood in the lock's place; holder is nil where it
+// could not be read as a lock. The ledger is told when the holder must have
+// stopped; where that fails, a warning says so.
+func (k *Stack) ForceUnlock(ctx context.Context) (holder *LockRecord, there bool, err error) {
 	r, etag, readErr := k.peek(ctx)
+	there = r != nil || etag != Absent || readErr != nil
 	if r != nil || etag != Absent {
 		if err := k.abandon(ctx, r); err != nil {
 			k.store.warn(err.Error())
@@ -203,12 +204,9 @@ func (k *Stack) ForceUnlock(ctx context.Context) (*LockRecord, error) {
 	}
 	for _, key := range []string{k.key(lockName), k.legacyKey(lockName)} {
 		if err := k.store.remove(ctx, key); err != nil {
-			return r, fmt.Errorf("unlock stack %s in %s: %w", k.Name, k.Region, err)
+			return r, there, fmt.Errorf("unlock stack %s in %s: %w", k.Name, k.Region, err)
 		}
 	}
 	k.store.purgeOrWarn(ctx, k.key(lockName))
-	if readErr != nil {
-		return nil, nil // an unreadable lock can be removed all the same
-	}
-	return r, nil
+	return r, there, nil // what cannot be read can be removed all the same
 }

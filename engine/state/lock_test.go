@@ -618,7 +618,8 @@ func TestPeekAndForceUnlock(t *testing.T) { // (S-434)
 		t.Fatalf("got %+v, %v", r, err)
 	}
 	c.PutObject(bucket, "cdkd/Shop/lock.json", []byte("{}"))
-	if r, err = k.ForceUnlock(t.Context()); err != nil || r.Owner != "other" {
+	r, there, err := k.ForceUnlock(t.Context())
+	if err != nil || !there || r.Owner != "other" {
 		t.Fatalf("got %+v, %v", r, err)
 	}
 	if c.has(lockKey) || c.has("cdkd/Shop/lock.json") {
@@ -627,8 +628,11 @@ func TestPeekAndForceUnlock(t *testing.T) { // (S-434)
 	c.PutObject(bucket, lockKey, []byte("null"))
 	_, err = k.Peek(t.Context())
 	as[*MalformedError](t, err)
-	if r, err = k.ForceUnlock(t.Context()); err != nil || r != nil || c.has(lockKey) {
-		t.Errorf("an unreadable lock: got %+v, %v, still there: %v", r, err, c.has(lockKey))
+	if r, there, err = k.ForceUnlock(t.Context()); err != nil || !there || r != nil || c.has(lockKey) {
+		t.Errorf("an unreadable lock: got %+v, there %t, %v, still there: %v", r, there, err, c.has(lockKey))
+	}
+	if r, there, err = k.ForceUnlock(t.Context()); err != nil || there || r != nil {
+		t.Errorf("no lock: got %+v, there %t, %v", r, there, err)
 	}
 }
 

@@ -316,7 +316,7 @@ func TestDenials(t *testing.T) { // (S-23, S-401)
 		{"PutObject", "s3:PutObject", func(k *Stack) error {
 			return k.store.Exports("eu-west-1").Update(t.Context(), "Shop", outputs("A", "1"))
 		}},
-		{"DeleteObject", "s3:DeleteObject", func(k *Stack) error { _, err := k.ForceUnlock(t.Context()); return err }},
+		{"DeleteObject", "s3:DeleteObject", func(k *Stack) error { _, _, err := k.ForceUnlock(t.Context()); return err }},
 		{"DeleteObject", "s3:DeleteObject", func(k *Stack) error { return k.DeleteJournal(t.Context()) }},
 	} {
 		c, k := shop(t)

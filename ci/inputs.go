@@ -102,6 +102,8 @@ type Inputs struct {
 	Keep      int // 0: not given
 	OlderThan time.Duration
 
+	ShowNested bool
+
 	Long    bool
 	Tree    bool
 	JSON    bool

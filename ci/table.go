@@ -215,6 +215,8 @@ var table = []Input{
 	{Name: "older-than", Field: func(in *Inputs) any { return &in.OlderThan }, Commands: []Name{EventsPrune}, Restricts: true, Positive: true,
 		Description: "Delete only the histories of runs that began longer ago than this."},
 
+	{Name: "show-nested", Field: func(in *Inputs) any { return &in.ShowNested }, Default: "false", Commands: []Name{StateShow},
+		Description: "Show the stacks that are nested in the stack, too."},
 	{Name: "long", Field: func(in *Inputs) any { return &in.Long }, Default: "false", Commands: []Name{StateList, StateRows},
 		Description: "Say more of each: of stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},

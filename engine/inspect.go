@@ -24,6 +24,8 @@ func (e *Engine) StateList(ctx context.Context) ([]state.Ref, error) {
 type Shown struct {
 	Record *state.Record
 	Lock   *state.LockRecord // nil: nobody
+
+	Nested []*Shown // by StateShowNested only
 }
 
 // StateShow reads the record and the lock of a stack. region may be "" when the
@@ -38,19 +40,66 @@ func (e *Engine) StateShow(ctx context.Context, stack, region string) (*Shown, e
 	if err != nil {
 		return nil, err
 	}
+	shown, err := show(ctx, place)
+	if err == nil && shown.Record == nil {
+		err = notRecorded(stack, store)
+	}
+	return shown, err
+}
+
+func show(ctx context.Context, place *state.Stack) (*Shown, error) {
 	var shown Shown
 	var wg sync.WaitGroup
 	var lockErr error
 	wg.Go(func() { shown.Lock, lockErr = place.Peek(ctx) })
+	var err error
 	shown.Record, _, err = place.Read(ctx)
 	wg.Wait()
 	if err == nil {
 		err = lockErr
 	}
-	if err == nil && shown.Record == nil {
-		err = notRecorded(stack, store)
-	}
 	return &shown, err
+}
+
+// StateShowNested is StateShow with the stacks that are nested in the one named,
+// and in those. One that is missing is an error: the record names it.
+func (e *Engine) StateShowNested(ctx context.Context, stack, region string) (*Shown, error) {
+	shown, err := e.StateShow(ctx, stack, region)
+	if err != nil {
+		return shown, err
+	}
+	store, err := e.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := showNested(ctx, store, stack, cmp.Or(region, shown.Record.Region), shown); err != nil {
+		return nil, err
+	}
+	return shown, nil
+}
+
+func showNested(ctx context.Context, store *state.Store, stack, region string, in *Shown) error {
+	for _, id := range in.Record.LogicalIDs() {
+		if in.Record.Row(id).ResourceType != nestedType {
+			continue
+		}
+		name := stack + "~" + id
+		child, err := show(ctx, store.Stack(name, region))
+		if err != nil {
+			return err
+		}
+		if child.Record == nil {
+			return &InputError{
+				What: fmt.Sprintf("stack %s has a nested stack %s, of which nothing is recorded", stack, name),
+				Next: "restore its record from the bucket's history; or take the row out with state orphan and resource",
+			}
+		}
+		in.Nested = append(in.Nested, child)
+		if err := showNested(ctx, store, name, region, child); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // recorded is the place of a stack that is there to be read. region may be ""

@@ -167,22 +167,22 @@ func (s *step) bootstrap(ctx context.Context) error {
 func (s *step) stateShow(ctx context.Context) error {
 	ctx, cancel := s.window.Interruptible(ctx)
 	defer cancel()
-	shown, err := s.engine.StateShow(ctx, s.in.Stacks[0], strings.ToLower(s.in.StackRegion))
+	look := s.engine.StateShow
+	if s.in.ShowNested {
+		look = s.engine.StateShowNested
+	}
+	shown, err := look(ctx, s.in.Stacks[0], strings.ToLower(s.in.StackRegion))
 	if shown == nil || shown.Record == nil {
 		return s.refuse(err)
 	}
 	if err != nil { // the record can be shown in part
 		s.surface.Warning(ci.Annotation{Title: "State", Message: err.Error()})
 	}
-	if s.in.JSON {
-		o, err := shownJSON(shown)
-		if err != nil {
-			return s.refuse(err)
-		}
-		return s.printJSON(o)
+	form, err := shownJSON(shown, s.in.ShowNested)
+	if err != nil {
+		return s.refuse(err)
 	}
-	s.surface.Print(shownText(shown, time.Now()))
-	return nil
+	return s.show(form, shownText(shown, time.Now()))
 }
 
 func (s *step) printJSON(v any) error {

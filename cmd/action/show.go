@@ -11,8 +11,9 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-// shownJSON is the form of state show --json.
-func shownJSON(shown *engine.Shown) (*value.Object, error) {
+// shownJSON is the form of state show --json. With nested stacks each has the
+// list of its own, which may be empty.
+func shownJSON(shown *engine.Shown, nested bool) (*value.Object, error) {
 	b, err := shown.Record.Marshal()
 	if err != nil {
 		return nil, err
@@ -21,6 +22,7 @@ func shownJSON(shown *engine.Shown) (*value.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	record.Set("version", value.Int(shown.Record.Version)) // as it is in the bucket
 	var lock any
 	if l := shown.Lock; l != nil {
 		o := value.NewObject("owner", l.Owner, "timestamp", milliseconds(l.Acquired), "expiresAt", milliseconds(l.Expires))
@@ -29,7 +31,20 @@ func shownJSON(shown *engine.Shown) (*value.Object, error) {
 		}
 		lock = o
 	}
-	return value.NewObject("state", record, "lock", lock), nil
+	form := value.NewObject("state", record, "lock", lock)
+	if !nested {
+		return form, nil
+	}
+	children := []any{}
+	for _, n := range shown.Nested {
+		child, err := shownJSON(n, true)
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, child)
+	}
+	form.Set("children", children)
+	return form, nil
 }
 
 func milliseconds(t time.Time) any {
@@ -61,6 +76,9 @@ func shownText(shown *engine.Shown, now time.Time) string {
 		for _, n := range names {
 			fmt.Fprintf(&b, "  %s = %s\n", report.Line(n), report.Line(value.JSON(r.Outputs.Value(n))))
 		}
+	}
+	for _, n := range shown.Nested {
+		b.WriteString("\n" + shownText(n, now))
 	}
 	return b.String()
 }

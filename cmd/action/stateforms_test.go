@@ -26,6 +26,22 @@ func TestResourcesAreTheCommandLinesForm(t *testing.T) {
 	wantJSON(t, "testdata/cdkd/state-resources.json", rowsJSON(r))
 }
 
+func TestShowIsTheCommandLinesForm(t *testing.T) {
+	body, err := os.ReadFile("../../engine/state/testdata/messaging/state.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := state.ParseRecord("state.json", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := shownJSON(&engine.Shown{Record: r}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantJSON(t, "testdata/cdkd/state-show.json", got)
+}
+
 func wantJSON(t *testing.T, file string, got any) {
 	t.Helper()
 	want, err := os.ReadFile(file)

@@ -55,7 +55,7 @@ func Classify(err error) (result.Outcome, result.Reason) {
 	case is[*OutputsError](err):
 		return result.Failed, result.ReasonOutput
 	case is[*provider.PreflightError](err), is[*template.Error](err), is[*template.Faults](err), is[*template.MacroError](err),
-		is[*graph.CycleError](err), is[*asset.SourcesError](err), is[*ImportError](err), is[*assembly.Faults](err), is[*assembly.MissingError](err):
+		is[*graph.CycleError](err), is[*asset.SourcesError](err), is[*ExportInUseError](err), is[*ImportError](err), is[*assembly.Faults](err), is[*assembly.MissingError](err):
 		return result.Failed, result.ReasonTemplate
 	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err):
 		return result.Failed, result.ReasonInput

@@ -68,6 +68,7 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 			e.observe(Event{Kind: Warning, Text: err.Error()})
 		}
 	}()
+	var late sync.Map // the stacks that were put off
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
 		d := &deployment{
 			e: e, t: t, opt: opt, store: store, runID: run.RunID, run: sel,
@@ -75,7 +76,13 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 		}
 		d.router = e.router(d)
 		d.publisher = publisher
-		return d.finished(d.deploy(work))
+		_, d.last = late.LoadOrStore(t.key(), true)
+		err := d.deploy(work)
+		if errors.Is(err, errPutOff) {
+			d.observe(Event{Kind: Notice, Text: err.Error()})
+			return nil
+		}
+		return d.finished(err)
 	})
 	e.config.Window.Seal()
 	return run, e.end(run, nil)
@@ -176,8 +183,15 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	keep := d.keepExports(reads, before.record)
+	if errors.Is(keep, errPutOff) {
+		return keep
+	}
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	d.res.Plan = d.Plan
+	if keep != nil {
+		return keep
+	}
 	d.initial = before.record == nil
 	if d.t.parent == nil {
 		if d.changing() {
@@ -284,7 +298,7 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	}
 	d.res.Plan, d.res.Changed = d.Plan, d.Plan.Changed()
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
-	return nil
+	return d.keepExports(ctx, record)
 }
 
 // confirm makes sure of what a plan stands on before it is carried out: that
@@ -337,6 +351,12 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 		d.creates.wait()
 	} else {
 		d.res.Counts.Unchanged = len(d.Changes)
+		if err := d.holdExports(ctx); err != nil {
+			var wg sync.WaitGroup
+			d.finishHistory(&wg, err)
+			wg.Wait()
+			return err // nothing was done that could be undone
+		}
 	}
 	if err == nil {
 		old := d.world.record.Clone()

@@ -39,6 +39,7 @@ type deployment struct {
 	saver            *state.Saver
 	account, stackID string
 	initial          bool          // there was no record
+	last             bool          // it was put off once, and is not again
 	unprotect        bool          // switch deletion protection off first
 	purge            bool          // delete the histories when the stack is gone
 	agreed           *state.Record // what somebody saw who agreed to its deletion; nil when nobody was asked

@@ -45,6 +45,9 @@ func (d *deployment) execute(ctx context.Context) error {
 	if err := d.settle(graph.Run(ctx, tasks, after, opt)); err != nil {
 		return err
 	}
+	if err := d.holdExports(ctx); err != nil {
+		return err
+	}
 	if err := d.cleanUp(ctx, opt); err != nil {
 		return err
 	}

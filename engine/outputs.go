@@ -46,7 +46,7 @@ func (d *deployment) resolveOutputs(ctx context.Context) error {
 	shown := &value.Object{}
 	var faults []error
 	for _, o := range d.scope.Outputs() {
-		v, export, exported, err := d.scope.Output(ctx, o.Name)
+		v, export, exported, err := d.output(ctx, o.Name)
 		var notExported *template.ExportError
 		switch {
 		case errors.As(err, &notExported):

@@ -20,8 +20,10 @@ type planned struct {
 	world     *world
 	scope     *template.Scope
 	decisions map[string]provider.Decision
-	waits     graph.Edges // between all resources of the template
-	recorded  graph.Edges // what becomes their rows' dependencies
+	waits     graph.Edges         // between all resources of the template
+	recorded  graph.Edges         // what becomes their rows' dependencies
+	feeds     map[string][]string // what the exports mention, by their names
+	told      map[string]evaluated
 	notices   []string
 	warnings  []string
 }
@@ -223,6 +225,12 @@ func (p *planned) outputs(ctx context.Context) ([]plan.Output, error) {
 		}
 		if text, ok := out.Value.(string); ok && text == secret.Masked {
 			out.Secret = true
+		}
+		if export != "" {
+			if p.feeds == nil {
+				p.feeds = map[string][]string{}
+			}
+			p.feeds[export] = graph.Mentioned(o.Value)
 		}
 		for _, id := range graph.Mentioned(o.Value) {
 			out.References = append(out.References, plan.Reference{LogicalID: id})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,6 +24,7 @@ type Selection struct {
 type selected struct {
 	targets []target
 	after   graph.Edges // by their keys, among the targets
+	depends graph.Edges // the same, whatever the order of the run
 
 	absent map[string]map[string]string // types that AWS does not have, by region; set by preflight
 }
@@ -78,7 +80,7 @@ func (e *Engine) selectStacks(s Selection, parameters map[string]string) (*selec
 	if err != nil {
 		return nil, err
 	}
-	sel := &selected{after: after}
+	sel := &selected{after: after, depends: after}
 	for _, stack := range stacks {
 		t := e.targetOf(stack, parameters)
 		if stack.AccountID != "" {
@@ -131,20 +133,30 @@ func (s *selected) inAccount(account string) error {
 }
 
 // eachStack works on the stacks in dependency order, side by side where they
-// are independent, and collects their results in the order of the assembly.
+// are independent, and collects their results in the order of the assembly. A
+// stack of which there is no result is worked on again when the others are done.
 func (e *Engine) eachStack(sel *selected, limit int, run *result.Run, work func(target) *result.Stack) {
 	results := make([]*result.Stack, len(sel.targets))
 	var tasks []graph.Task
 	for i, t := range sel.targets {
 		tasks = append(tasks, graph.Task{ID: t.key(), Run: func(context.Context) error {
-			results[i] = work(t)
+			if results[i] == nil {
+				results[i] = work(t)
+			}
+			if results[i] == nil {
+				return errPutOff
+			}
 			if o := results[i].Outcome; o.ExitCode() == 1 || o == result.Cancelled {
 				return errors.New("a stack that others wait for did not get done")
 			}
 			return nil
 		}})
 	}
-	outcomes := graph.Run(context.Background(), tasks, sel.after, graph.Options{Limit: limit, KeepGoing: true, Stop: e.config.Window.Draining()})
+	var outcomes map[string]graph.Outcome
+	for again := true; again; {
+		outcomes = graph.Run(context.Background(), tasks, sel.after, graph.Options{Limit: limit, KeepGoing: true, Stop: e.config.Window.Draining()})
+		again = slices.ContainsFunc(sel.targets, func(t target) bool { return errors.Is(outcomes[t.key()].Err, errPutOff) })
+	}
 	for i, t := range sel.targets {
 		if results[i] == nil {
 			results[i] = e.notStarted(t, outcomes[t.key()])

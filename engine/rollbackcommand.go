@@ -77,6 +77,13 @@ func rollbackTarget(ctx context.Context, store *state.Store, opt RollbackOptions
 	}
 	if opt.Stack != "" {
 		refs = slices.DeleteFunc(refs, func(r state.Ref) bool { return r.Stack != opt.Stack })
+	} else {
+		// A nested stack goes with the one that it is nested in.
+		all := slices.Clone(refs)
+		refs = slices.DeleteFunc(refs, func(r state.Ref) bool {
+			root, _, nested := strings.Cut(r.Stack, "~")
+			return nested && slices.Contains(all, state.Ref{Stack: root, Region: r.Region})
+		})
 	}
 	var names []string
 	for _, r := range refs {

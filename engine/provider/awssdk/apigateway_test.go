@@ -69,17 +69,17 @@ func TestRestAPIDefinition(t *testing.T) {
 	c := apigateway.NewFromConfig(s.Config)
 	body := `{"openapi": "3.0.1", "info": {"title": "Defined", "version": "1"}, "paths": {"/pets": {"get": {"responses": {"200": {"description": "ok"}}}}}}`
 	bucket := S3Client(s)
-	_, err := bucket.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("shop-definitions"),
+	_, err := bucket.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("shop-api-definitions"),
 		CreateBucketConfiguration: &s3types.CreateBucketConfiguration{LocationConstraint: "eu-west-1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bucket.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("shop-definitions"), Key: aws.String("api.json"), Body: bytes.NewReader([]byte(body))}); err != nil {
+	if _, err := bucket.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("shop-api-definitions"), Key: aws.String("api.json"), Body: bytes.NewReader([]byte(body))}); err != nil {
 		t.Fatal(err)
 	}
 	for name, props := range map[string]string{
 		"Defined":         `{"Body": ` + body + `}`,
-		"Shop-Res":        `{"BodyS3Location": {"Bucket": "shop-definitions", "Key": "api.json"}}`,
+		"Shop-Res":        `{"BodyS3Location": {"Bucket": "shop-api-definitions", "Key": "api.json"}}`,
 		"Named otherwise": `{"Name": "Named otherwise", "Body": ` + body + `}`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,6 +46,8 @@ func Classify(err error) (result.Outcome, result.Reason) {
 		return result.Failed, result.ReasonStateConflict
 	case is[*CredentialsError](err), credentialsRefused(err):
 		return result.Failed, result.ReasonCredentials
+	case is[*RecordError](err):
+		return result.Failed, result.ReasonStateConflict
 	case is[*state.RegisteredError](err), is[*state.UnansweredError](err):
 		return result.Failed, result.ReasonRegistry
 	case is[*state.NameHeldError](err):

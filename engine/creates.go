@@ -308,10 +308,7 @@ func (d *deployment) settleLedger(ctx context.Context) {
 	if d.creates == nil {
 		return
 	}
-	s := state.Settlement{Fates: d.creates.fates}
-	d.world.mu.Lock()
-	s.Record = d.world.record.Clone()
-	d.world.mu.Unlock()
+	s := state.Settlement{Record: d.saver.Written(), Fates: d.unrecordedFates()}
 	if d.e.config.Window.Interrupted() {
 		s.Sealed = now()
 	}

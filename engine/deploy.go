@@ -135,17 +135,23 @@ func (d *deployment) interrupted() error {
 			}
 		}
 		n := d.res.Counts
-		e.Done = n.Created + n.Updated + n.Deleted
+		e.Done, e.Unrecorded = n.Created+n.Updated+n.Deleted, d.unrecorded()
 	}
 	return e
 }
 
 // An InterruptedError says that a signal stopped work on a stack.
-type InterruptedError struct{ Done, Planned int }
+type InterruptedError struct {
+	Done, Planned int
+	Unrecorded    bool // the record may not say so
+}
 
 func (e *InterruptedError) Error() string {
 	if e.Planned == 0 {
 		return "interrupted by a signal before anything was changed"
+	}
+	if e.Unrecorded {
+		return fmt.Sprintf("interrupted by a signal: %d of %d changes were made, and the record could not be saved to say so", e.Done, e.Planned)
 	}
 	return fmt.Sprintf("interrupted by a signal: %d of %d changes were made and are recorded", e.Done, e.Planned)
 }
@@ -332,6 +338,7 @@ func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) e
 // carryOut does what was planned, records it, and undoes it when it fails.
 func (d *deployment) carryOut(ctx context.Context, before reading) error {
 	d.saver = state.NewSaver(ctx, d.place, before.etag, state.SaverOptions{
+		Read: before.record,
 		Warn: func(text string) { d.warn("%s", text) },
 		Saved: func(state.ETag) {
 			if d.creates != nil {
@@ -365,7 +372,10 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 			d.references(d.world.record, true)
 			differs := changing || d.initial || outputsDiffer(old, d.world.record)
 			d.world.mu.Unlock()
-			return d.succeed(before, differs)
+			if err = d.saveWhole(differs); err == nil || errors.As(err, new(*state.ConflictError)) {
+				return d.succeed(before, differs, err)
+			}
+			d.takeBackOutputs(old)
 		}
 	}
 	return d.fallBack(ctx, err)
@@ -393,13 +403,9 @@ func (d *deployment) keepReferences() {
 	d.references(d.world.record, false)
 }
 
-// succeed saves the record for good, then lets go of what is no longer needed.
-func (d *deployment) succeed(before reading, differs bool) error {
-	var err error
-	if differs {
-		d.change(func(*state.Record) {})
-		err = d.flush()
-	}
+// succeed lets go of what is no longer needed once the record is saved for good;
+// err says that somebody else's is there.
+func (d *deployment) succeed(before reading, differs bool, err error) error {
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -450,28 +456,22 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 		wg.Go(func() { d.settleLedgerAtEnd() })
 		d.saved()
 		wg.Wait()
+		d.tellUnrecorded()
 	case d.opt.NoRollback || errors.As(cause, new(*OutputsError)):
 		d.saved()
 		d.journal(state.NoRollback)
 		d.settleLedgerAtEnd()
+		d.tellUnrecorded()
 	default:
 		d.saved()
 		d.journal(state.RollbackStarted)
 		d.undo(ctx)
+		d.tellUnrecorded()
 	}
 	var wg sync.WaitGroup
 	d.finishHistory(&wg, cause)
 	wg.Wait()
 	return cause
-}
-
-// saved waits for the record to be saved and says so when it is not.
-func (d *deployment) saved() bool {
-	err := d.flush()
-	if err != nil {
-		d.warn("%v: resources were changed and the record does not say so", err)
-	}
-	return err == nil
 }
 
 // forget undoes what a first deploy wrote down before it did anything.
@@ -505,27 +505,4 @@ func (d *deployment) settleLedgerAtEnd() {
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
 	d.settleLedger(ctx)
-}
-
-// finishHistory ends the run's history; a nested stack's goes on in its
-// parent's.
-func (d *deployment) finishHistory(wg *sync.WaitGroup, err error) {
-	if d.history == nil || d.t.parent != nil {
-		return
-	}
-	outcome := state.Succeeded
-	var failure *state.EventError
-	if err != nil || d.res.Counts.Skipped > 0 {
-		outcome = state.Failed
-	}
-	if err != nil {
-		failure = d.historyError(err)
-	}
-	c := d.res.Counts
-	counts := &state.Counts{Created: c.Created, Updated: c.Updated, Deleted: c.Deleted, Failed: c.Failed, Skipped: c.Skipped}
-	wg.Go(func() {
-		ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
-		defer cancel()
-		d.history.Finish(ctx, outcome, counts, failure)
-	})
 }

@@ -37,6 +37,8 @@ type deployment struct {
 	registry         *state.Registry
 	creates          *creates // nil unless something is changed
 	saver            *state.Saver
+	unanswered       bool            // whether the record is saved is not known
+	ended            <-chan struct{} // closes when the history is written
 	account, stackID string
 	initial          bool          // there was no record
 	last             bool          // it was put off once, and is not again
@@ -124,49 +126,10 @@ func (d *deployment) stopCause() error {
 	return nil
 }
 
-// change changes the record and has it saved.
-func (d *deployment) change(edit func(*state.Record)) {
-	d.world.mu.Lock()
-	defer d.world.mu.Unlock()
-	edit(d.world.record)
-	if err := d.saver.Save(d.world.record); err != nil && !errors.As(err, new(*state.ConflictError)) {
-		// Marshalling a record that this run made cannot fail for what is in it.
-		d.observe(Event{Kind: Warning, Text: err.Error()})
-	}
-}
-
-// flush waits until the record is written. It is not hurried: a record that is
-// saved late is worth more than a lock that is free early.
-func (d *deployment) flush() error {
-	ctx, cancel := d.e.config.Window.Cleanup(30 * time.Second)
-	defer cancel()
-	return d.saver.Flush(ctx)
-}
-
-// discard is flush for a record that is about to be deleted: only what is
-// being written is waited for.
-func (d *deployment) discard() error {
-	ctx, cancel := d.e.config.Window.Cleanup(30 * time.Second)
-	defer cancel()
-	return d.saver.Discard(ctx)
-}
-
 func (d *deployment) emit(ev state.Event) {
 	if d.history != nil {
 		ev.StackName = d.t.Name
 		d.history.Emit(ev)
-	}
-}
-
-// release gives the lock back.
-func (d *deployment) release() {
-	if d.lock == nil {
-		return
-	}
-	ctx, cancel := d.e.config.Window.Cleanup(10 * time.Second)
-	defer cancel()
-	if err := d.lock.Release(ctx); err != nil {
-		d.warn("%v", err)
 	}
 }
 

@@ -237,7 +237,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 			Index: r.runs, Histories: r.presence.Histories,
 		})
 	}
-	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Warn: func(text string) { d.warn("%s", text) }})
+	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Read: r.record, Warn: func(text string) { d.warn("%s", text) }})
 	if r.presence.Journal {
 		// What only the journal names would be forgotten with it.
 		d.settleJournal(ctx)
@@ -297,6 +297,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	if err != nil || len(left) > 0 || len(d.res.Unaddressed) > 0 {
 		d.change(func(*state.Record) {})
 		d.saved()
+		d.tellUnrecorded()
 		if failed := (*ResourcesError)(nil); errors.As(err, &failed) {
 			// Part of the stack is gone and part is left: that is what 2 says.
 			for _, f := range d.res.Failures {
@@ -306,7 +307,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 		}
 		return err
 	}
-	if err := d.discard(); err != nil && !errors.As(err, new(*state.RequestError)) {
+	if err := d.discard(); err != nil && !errors.As(err, new(*state.RequestError)) && !errors.As(err, new(*state.AccessError)) {
 		return err
 	}
 	cleanup, cancel := d.e.config.Window.Cleanup(journalLimit)
@@ -324,7 +325,10 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	if err != nil && !errors.As(err, new(*state.ConflictError)) {
 		// It may still be there, and must not name what is gone.
 		d.change(func(*state.Record) {})
-		d.flush()
+		if d.saved() != nil {
+			d.tellUnrecorded()
+			err = &RecordError{err}
+		}
 	}
 	return err
 }

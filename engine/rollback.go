@@ -66,7 +66,7 @@ func (d *deployment) undo(ctx context.Context) {
 	u.operations(ctx, d.completed)
 	empty := false
 	d.change(func(r *state.Record) { empty = d.initial && len(r.Resources) == 0 && len(r.Orphans) == 0 })
-	if !d.saved() || !u.clean() {
+	if d.saved() != nil || !u.clean() {
 		d.res.RollbackIncomplete = true
 		d.settleLedgerAtEnd()
 		return

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +156,7 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 		return nil
 	}
 	d.history = d.place.StartRun(ctx, state.RunOptions{ID: d.runID, Command: "rollback", Engine: d.e.config.Version, Start: start})
-	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Warn: func(text string) { d.warn("%s", text) }})
+	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Read: r.record, Warn: func(text string) { d.warn("%s", text) }})
 	err = d.undoJournal(ctx, journal, opt)
 	var wg sync.WaitGroup
 	d.finishHistory(&wg, err)
@@ -213,8 +214,9 @@ func (d *deployment) undoJournal(ctx context.Context, journal *state.Journal, op
 		}
 		u.operations(ctx, g.Operations)
 		d.change(func(*state.Record) {})
-		if !d.saved() {
-			return d.stopCause()
+		if err := d.saved(); err != nil {
+			d.tellUnrecorded()
+			return cmp.Or(d.stopCause(), error(&RecordError{err}))
 		}
 		if u.failed > 0 {
 			if err := d.writeJournal(journal); err != nil {

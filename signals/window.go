@@ -20,8 +20,11 @@ const (
 	KillAfter = 10 * time.Second
 	// killAfterTerm is what the runner leaves after its SIGTERM.
 	killAfterTerm = 2500 * time.Millisecond
-	// lastWords is what clean-ups leave of the window, for saying how it went.
-	lastWords = time.Second
+	// lastWords is what clean-ups leave of the window, for what comes after them
+	// and for saying how it went.
+	lastWords = 2 * time.Second
+	// afterAll is what a clean-up has that begins only then.
+	afterAll = time.Second
 )
 
 // The causes of the contexts that a Window ends; see [context.Cause].
@@ -249,9 +252,13 @@ func (w *Window) Interruptible(parent context.Context) (context.Context, context
 }
 
 // Cleanup returns a fresh context for saves and releases. It ends after its
-// timeout; under GitHub Actions a signal leaves it until shortly before the
-// runner kills, and then it ends with [ErrOver].
+// timeout; under GitHub Actions a signal leaves it until two seconds before the
+// runner kills, and then it ends with [ErrOver]. What begins later still has
+// one second.
 func (w *Window) Cleanup(timeout time.Duration) (context.Context, context.CancelFunc) {
+	if w.over.Err() != nil {
+		return context.WithTimeoutCause(context.Background(), min(timeout, afterAll), ErrOver)
+	}
 	limited, cancel := context.WithTimeout(context.Background(), timeout)
 	ctx, done := until(w.over, limited)
 	return ctx, func() {

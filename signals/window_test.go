@@ -166,7 +166,7 @@ func TestPhasesAndContexts(t *testing.T) {
 	})
 }
 
-// A clean-up ends by itself, or a second before the runner's SIGKILL (S-189).
+// A clean-up ends by itself, or two seconds before the runner's SIGKILL (S-189).
 func TestCleanupEndsBeforeTheKill(t *testing.T) {
 	const s = time.Second
 	signal := func(at time.Duration, sig os.Signal) func(in chan<- os.Signal, start time.Time) {
@@ -182,10 +182,10 @@ func TestCleanupEndsBeforeTheKill(t *testing.T) {
 		cause   error
 	}{
 		"no signal":                  {true, nil, 20 * s, context.DeadlineExceeded},
-		"a signal":                   {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT)}, 10 * s, ErrOver},
-		"an early SIGTERM follows":   {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT), signal(3*s, syscall.SIGTERM)}, 4500 * time.Millisecond, ErrOver},
-		"SIGTERM at its usual time":  {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT), signal(8500*time.Millisecond, syscall.SIGTERM)}, 10 * s, ErrOver},
-		"another SIGINT is no hurry": {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT), signal(3*s, syscall.SIGINT)}, 10 * s, ErrOver},
+		"a signal":                   {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT)}, 9 * s, ErrOver},
+		"an early SIGTERM follows":   {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT), signal(3*s, syscall.SIGTERM)}, 3500 * time.Millisecond, ErrOver},
+		"SIGTERM at its usual time":  {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT), signal(8500*time.Millisecond, syscall.SIGTERM)}, 9 * s, ErrOver},
+		"another SIGINT is no hurry": {true, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT), signal(3*s, syscall.SIGINT)}, 9 * s, ErrOver},
 		"on a terminal nobody kills": {false, []func(chan<- os.Signal, time.Time){signal(s, syscall.SIGINT)}, 20 * s, context.DeadlineExceeded},
 		"a signal with little to do": {true, []func(chan<- os.Signal, time.Time){signal(15*s, syscall.SIGINT)}, 20 * s, context.DeadlineExceeded},
 	} {
@@ -202,6 +202,15 @@ func TestCleanupEndsBeforeTheKill(t *testing.T) {
 				<-save.Done()
 				if got := time.Since(start); got != tt.want || !errors.Is(context.Cause(save), tt.cause) {
 					t.Errorf("ended after %v with %v, want %v and %v", got, context.Cause(save), tt.want, tt.cause)
+				}
+				if tt.cause == ErrOver { // what comes then has a second
+					start = time.Now()
+					release, cancel := w.Cleanup(20 * s)
+					defer cancel()
+					<-release.Done()
+					if got := time.Since(start); got != s {
+						t.Errorf("a later one ended after %v", got)
+					}
 				}
 			})
 		})

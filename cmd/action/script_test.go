@@ -56,20 +56,33 @@ func setUp(env *testscript.Env) error {
 	return os.CopyFS(env.WorkDir, examples.Shop)
 }
 
+// interruptThenKill sends what the runner sends when a job is cancelled, at its
+// times. A program that is still there at the end is killed, and has then not
+// said what the script goes on to look for.
+func interruptThenKill(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, p := range ts.BackgroundCmds() {
+		ts.Check(p.Process.Signal(syscall.SIGINT))
+		terminate := time.AfterFunc(7500*time.Millisecond, func() { p.Process.Signal(syscall.SIGTERM) })
+		kill := time.AfterFunc(10*time.Second, func() { p.Process.Kill() })
+		ts.Defer(func() { terminate.Stop(); kill.Stop() })
+	}
+}
+
 func awsOf(ts *testscript.TestScript) *sandbox.Sandbox { return ts.Value(awsKey{}).(*sandbox.Sandbox) }
 
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"fault":    fault,
-	"release":  func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).RemoveFault("") },
-	"await":    await,
-	"object":   object,
-	"put":      put,
-	"requests": requests,
-	"edit":     edit,
-	"forget":   func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).ClearLog() },
-	"interrupt": interrupt,
-	"output":    output,
-	"aws":       awsCommand,
+	"fault":               fault,
+	"release":             func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).RemoveFault("") },
+	"await":               await,
+	"object":              object,
+	"put":                 put,
+	"requests":            requests,
+	"edit":                edit,
+	"forget":              func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).ClearLog() },
+	"interrupt":           interrupt,
+	"interrupt-then-kill": interruptThenKill,
+	"output":              output,
+	"aws":                 awsCommand,
 }
 
 // interrupt sends SIGINT to what runs in the background. In a step it waits
@@ -108,13 +121,27 @@ func awsCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// fault service:Action [hold | drop | drop-after | STATUS CODE | CODE] makes
-// matching calls go wrong. "!" makes only the first go wrong.
+// fault service:Action [hold | drop | drop-after | STATUS CODE | CODE] [mentions=TEXT] [nth=N]
+// makes calls go wrong, those that have the text in their path or body, from
+// the Nth on. "!" makes only the first of them go wrong.
 func fault(ts *testscript.TestScript, neg bool, args []string) {
 	service, action, _ := strings.Cut(args[0], ":")
 	f := sandbox.Fault{Service: service, Action: action}
 	if neg {
 		f.Count = 1
+	}
+	for name, v, ok := strings.Cut(args[len(args)-1], "="); ok; name, v, ok = strings.Cut(args[len(args)-1], "=") {
+		switch name {
+		case "mentions":
+			f.Mentions = v
+		case "nth":
+			n, err := strconv.Atoi(v)
+			ts.Check(err)
+			f.Nth = n
+		default:
+			ts.Fatalf("fault: %s is unknown", name)
+		}
+		args = args[:len(args)-1]
 	}
 	switch args[1] {
 	case "hold":
@@ -131,15 +158,20 @@ func fault(ts *testscript.TestScript, neg bool, args []string) {
 	awsOf(ts).AddFault(f)
 }
 
-// await N service:Action waits until N such calls are held or done.
+// await N service:Action [TEXT] waits until N such calls, on a resource that has
+// the text in its name, are held or done.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	service, action, _ := strings.Cut(args[1], ":")
+	key := ""
+	if len(args) > 2 {
+		key = args[2]
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	_, err = awsOf(ts).Await(ctx, n, func(r sandbox.Request) bool {
-		return r.Service == service && r.Action == action && r.State != sandbox.Open
+		return r.Service == service && r.Action == action && r.State != sandbox.Open && strings.Contains(r.Resource, key)
 	})
 	ts.Check(err)
 }

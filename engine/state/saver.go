@@ -28,6 +28,7 @@ type Saver struct {
 
 	mu      sync.Mutex
 	etag    ETag
+	written *Record       // as last written or read
 	next    *Record       // waiting to be written
 	busy    chan struct{} // closes when nothing is; nil when nothing is now
 	err     error         // of the latest write; sticky when a conflict
@@ -36,6 +37,8 @@ type Saver struct {
 
 // SaverOptions may be zero.
 type SaverOptions struct {
+	// Read is the record of the version that is continued from.
+	Read *Record
 	// Warn, when set, takes a save that failed although a later one may do.
 	Warn func(text string)
 	// Saved, when set, is called after every write, one call at a time.
@@ -45,7 +48,7 @@ type SaverOptions struct {
 // NewSaver continues from the version that Read returned. ctx gives values
 // only: saves go on when it is cancelled.
 func NewSaver(ctx context.Context, k *Stack, read ETag, opt SaverOptions) *Saver {
-	return &Saver{stack: k, ctx: context.WithoutCancel(ctx), opt: opt, etag: read, conflict: make(chan struct{})}
+	return &Saver{stack: k, ctx: context.WithoutCancel(ctx), opt: opt, etag: read, written: opt.Read, conflict: make(chan struct{})}
 }
 
 // Save has the record written as it is now, and does not wait. The record is
@@ -104,6 +107,14 @@ func (s *Saver) ETag() ETag {
 	return s.etag
 }
 
+// Written is the record as it was last written, or else read: what the bucket
+// is known to say. It is not to be changed.
+func (s *Saver) Written() *Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.written
+}
+
 // run writes until nothing is waiting.
 func (s *Saver) run(busy chan struct{}) {
 	defer close(busy)
@@ -125,7 +136,7 @@ func (s *Saver) run(busy chan struct{}) {
 		s.mu.Lock()
 		s.err = err
 		if err == nil {
-			s.etag = written
+			s.etag, s.written = written, next
 		}
 		s.stopped = isConflict(err)
 		s.mu.Unlock()

@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// A RecordError says that a stack was changed and its record could not be
+// saved. What it then does not say is in the result.
+type RecordError struct{ Err error }
+
+func (e *RecordError) Error() string { return e.Err.Error() }
+
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// change changes the record and has it saved.
+func (d *deployment) change(edit func(*state.Record)) {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	edit(d.world.record)
+	if err := d.saver.Save(d.world.record); err != nil && !errors.As(err, new(*state.ConflictError)) {
+		// Marshalling a record that this run made cannot fail for what is in it.
+		d.observe(Event{Kind: Warning, Text: err.Error()})
+	}
+}
+
+// flush waits until the record is written. It is not hurried, except by a
+// signal: a record that is saved late is worth more than a lock that is free
+// early.
+func (d *deployment) flush() error { return d.awaitSaver(d.saver.Flush) }
+
+// discard is flush for a record that is about to be deleted: only what is
+// being written is waited for.
+func (d *deployment) discard() error { return d.awaitSaver(d.saver.Discard) }
+
+func (d *deployment) awaitSaver(wait func(context.Context) error) error {
+	ctx, cancel := d.e.config.Window.Cleanup(30 * time.Second)
+	defer cancel()
+	err := wait(ctx)
+	d.unanswered = err != nil && ctx.Err() != nil
+	return err
+}
+
+// saved waits for the record to be saved and says so when it is not.
+func (d *deployment) saved() error {
+	err := d.flush()
+	if err != nil {
+		d.warn("%v: resources were changed and the record does not say so", err)
+	}
+	return err
+}
+
+// saveWhole saves what a deploy that has done everything made of the record.
+func (d *deployment) saveWhole(differs bool) error {
+	if !differs {
+		return nil
+	}
+	d.change(func(*state.Record) {})
+	err := d.flush()
+	switch {
+	case err == nil || errors.As(err, new(*state.ConflictError)):
+		return err
+	case d.unanswered && d.e.config.Window.Interrupted():
+		return errors.Join(errInterrupted, err)
+	}
+	return &RecordError{err}
+}
+
+// takeBackOutputs makes the record say of outputs and what was read elsewhere
+// what it said before a deploy that is to be undone after all.
+func (d *deployment) takeBackOutputs(before *state.Record) {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	r := d.world.record
+	r.Outputs, r.ExportNames, r.Imports, r.OutputReads = before.Outputs, before.ExportNames, before.Imports, before.OutputReads
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.res.Outputs = nil
+}
+
+// A difference is what the record in the bucket does not say of a resource.
+type difference struct {
+	row            *state.Resource
+	reason, remedy string
+}
+
+// unwritten compares what is so with what the bucket is known to say.
+func (d *deployment) unwritten() map[string]difference {
+	written := d.saver.Written()
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	found := map[string]difference{}
+	for _, id := range d.world.record.LogicalIDs() {
+		row, old := d.world.record.Row(id), written.Row(id)
+		switch {
+		case old == nil || old.PhysicalID != row.PhysicalID:
+			found[id] = difference{row, "it was made, and the record could not be saved to name it",
+				"once the record can be saved, deploy again: what can be found is found again; delete the rest by hand"}
+		case !value.Equal(old.Properties, row.Properties):
+			found[id] = difference{row, "it was changed, and the record could not be saved to say so", "once the record can be saved, deploy again"}
+		}
+	}
+	for _, id := range written.LogicalIDs() {
+		if d.world.record.Row(id) == nil {
+			found[id] = difference{written.Row(id), "it was deleted, and the record could not be saved and still names it",
+				"once the record can be saved, roll back or destroy: both take off the record what is gone"}
+		}
+	}
+	return found
+}
+
+// unrecorded tells whether the record in the bucket may not be what it should.
+func (d *deployment) unrecorded() bool { return len(d.unwritten()) > 0 }
+
+// tellUnrecorded names what the record does not say, after a save that failed.
+func (d *deployment) tellUnrecorded() {
+	found := d.unwritten()
+	for _, id := range sortedKeys(found) {
+		f := found[id]
+		d.unaddressed(id, f.row.ResourceType, f.row.PhysicalID, f.reason, f.remedy)
+	}
+}
+
+// unrecordedFates are the fates of this run's creates, for the ledger: one
+// whose resource is not on record yet is not over, whatever its answer was.
+func (d *deployment) unrecordedFates() map[string]state.Fate {
+	unwritten := d.unwritten()
+	d.creates.mu.Lock()
+	defer d.creates.mu.Unlock()
+	fates := maps.Clone(d.creates.fates)
+	for id, fate := range fates {
+		if _, ok := unwritten[id]; ok && fate == state.FateOver {
+			fates[id] = state.FateUnknown
+		}
+	}
+	return fates
+}
+
+// release gives the lock back, unless a save is under way that may still take
+// effect: whoever came next would plan from a record that is about to change.
+func (d *deployment) release() {
+	if d.lock == nil {
+		return
+	}
+	if d.unanswered {
+		d.warn("the lock of %s %s in %s is left behind, because S3 did not say whether the record is saved; it frees itself at %s, "+
+			"and force-unlock removes it sooner", d.subject(), d.t.Name, d.t.Region, d.lock.Record().Expires.UTC().Format(time.RFC3339))
+	} else {
+		ctx, cancel := d.e.config.Window.Cleanup(10 * time.Second)
+		defer cancel()
+		if err := d.lock.Release(ctx); err != nil {
+			d.warn("%v", err)
+		}
+	}
+	if d.ended != nil {
+		<-d.ended
+	}
+}
+
+// finishHistory ends the run's history; a nested stack's goes on in its
+// parent's. The group waits for it, but not once a signal came: the lock is
+// then given back first.
+func (d *deployment) finishHistory(wg *sync.WaitGroup, err error) {
+	if d.history == nil || d.t.parent != nil {
+		return
+	}
+	outcome := state.Succeeded
+	var failure *state.EventError
+	if err != nil || d.res.Counts.Skipped > 0 {
+		outcome = state.Failed
+	}
+	if err != nil {
+		failure = d.historyError(err)
+	}
+	c := d.res.Counts
+	counts := &state.Counts{Created: c.Created, Updated: c.Updated, Deleted: c.Deleted, Failed: c.Failed, Skipped: c.Skipped}
+	ended := make(chan struct{})
+	d.ended = ended
+	go func() {
+		defer close(ended)
+		ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+		defer cancel()
+		d.history.Finish(ctx, outcome, counts, failure)
+	}()
+	wg.Go(func() {
+		select {
+		case <-ended:
+		case <-d.e.config.Window.Draining():
+		}
+	})
+}

@@ -143,7 +143,8 @@ func (d *deployment) perform(ctx context.Context, c *plan.Change) error {
 	if err != nil {
 		return d.fail(c, "", err)
 	}
-	row := d.world.row(c.LogicalID)
+	resolved = sent(resolved, d.decisions[c.LogicalID])
+	row := d.sentRow(d.world.row(c.LogicalID))
 	if row != nil {
 		if c, err = d.decide(c, row, resolved); err != nil {
 			return d.fail(c, "", err)
@@ -227,7 +228,7 @@ func (d *deployment) policies(logicalID string) (deletion, updateReplace string)
 func (d *deployment) create(ctx context.Context, c *plan.Change, resolved template.Resolved, old *state.Resource) error {
 	decision := d.decisions[c.LogicalID]
 	req := d.request(c.LogicalID, c.Type)
-	req.Properties = sent(resolved.Clear.(*value.Object), decision)
+	req.Properties = resolved.Clear.(*value.Object)
 	d.name(req)
 	if err := d.admit(ctx, c, req); err != nil {
 		return d.fail(c, "", err)
@@ -372,7 +373,7 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 	decision := d.decisions[c.LogicalID]
 	req := d.request(c.LogicalID, c.Type)
 	req.PhysicalID, req.Attributes = row.PhysicalID, row.Attributes
-	req.Properties = sent(resolved.Clear.(*value.Object), decision)
+	req.Properties = resolved.Clear.(*value.Object)
 	req.Previous = row.Properties
 	d.name(req)
 
@@ -440,14 +441,6 @@ func (d *deployment) limit(typ string) time.Duration {
 		least = 24 * time.Hour // its own resources have their own limits
 	}
 	return max(d.opt.ResourceTimeout, least)
-}
-
-// sent takes out what a person allowed to be left out.
-func sent(properties *value.Object, decision provider.Decision) *value.Object {
-	if len(decision.Dropped) == 0 {
-		return properties
-	}
-	return without(properties, decision.Dropped)
 }
 
 func (d *deployment) complete(op *state.Operation) {

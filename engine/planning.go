@@ -51,12 +51,17 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	if err := p.route(d.router, desired, record); err != nil {
 		return nil, err
 	}
+	p.leaveOut(desired)
 	outputs, err := p.outputs(ctx)
 	if err != nil {
 		return nil, err
 	}
+	current := record.Clone()
+	for _, id := range current.LogicalIDs() {
+		current.Set(id, d.sentRow(current.Row(id)))
+	}
 	p.Plan, err = plan.Compute(plan.Input{
-		Stack: t.Name, Region: t.Region, Current: record, Desired: desired, Outputs: outputs,
+		Stack: t.Name, Region: t.Region, Current: current, Desired: desired, Outputs: outputs,
 		SecretBearing: refersToSecrets(t.Template),
 		Route: func(typ string, properties *value.Object, row *state.Resource) (plan.Route, error) {
 			w := provider.Want{Type: typ, Properties: properties, Mutating: true}
@@ -72,6 +77,33 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	}
 	p.recordNewLayer(d.router)
 	return p, nil
+}
+
+// leaveOut takes out what will not be sent: it is not compared either.
+func (p *planned) leaveOut(desired []plan.Resource) {
+	for i := range desired {
+		r := &desired[i]
+		if dropped := p.decisions[r.LogicalID].Dropped; len(dropped) > 0 {
+			r.Properties = without(r.Properties, dropped)
+			if r.Written != nil {
+				r.Written = without(r.Written, dropped)
+			}
+		}
+	}
+}
+
+// sentRow is a row without what its record says and AWS was never told.
+func (d *deployment) sentRow(row *state.Resource) *state.Resource {
+	if row == nil || row.ProvisionedBy == state.ByCloudControl {
+		return row
+	}
+	unsent := d.router.Unsent(row.ResourceType, row.Properties)
+	if len(unsent) == 0 {
+		return row
+	}
+	c := row.Clone()
+	c.Properties = without(row.Properties, unsent)
+	return c
 }
 
 // recordNewLayer makes resources that are replaced be recorded under the layer

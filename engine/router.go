@@ -2,13 +2,16 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/awssdk"
 	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
 	"github.com/org/cdkd-action/engine/provider/customresource"
+	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -88,4 +91,35 @@ func drop(v any, path []string) {
 		}
 		drop(v.Value(path[0]), path[1:])
 	}
+}
+
+// sent takes out what a person allowed to be left out.
+func sent(resolved template.Resolved, decision provider.Decision) template.Resolved {
+	if len(decision.Dropped) == 0 {
+		return resolved
+	}
+	stored := without(resolved.Stored.(*value.Object), decision.Dropped)
+	resolved.Clear, resolved.Stored = without(resolved.Clear.(*value.Object), decision.Dropped), stored
+	resolved.Masked = slices.DeleteFunc(slices.Clone(resolved.Masked), func(path secret.Path) bool {
+		return !masked(at(stored, path))
+	})
+	return resolved
+}
+
+// at is the value that a path leads to, nil when it is not there.
+func at(v any, path secret.Path) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			o, _ := v.(*value.Object)
+			v = o.Value(step)
+		case int:
+			list, _ := v.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			v = list[step]
+		}
+	}
+	return v
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -198,10 +199,41 @@ func (d *Driver) Unprotect(ctx context.Context, r *Request) error {
 	return d.res.Unprotect(ctx, d.prepare(r))
 }
 
+// Unknown lists the properties that a template cannot set, as far as the schema
+// of the type is known: it has no such property, or AWS sets it.
+func (d *Driver) Unknown(properties *value.Object) (names []string) {
+	typ, ok := schema.Lookup(d.res.Type)
+	if !ok {
+		return nil
+	}
+	for name, v := range properties.All() {
+		if absent(v) || typ.Settable(name) || slices.Contains(d.res.Handled, name) {
+			continue
+		}
+		shape := typ.Properties[name]
+		if _, handled := d.res.missing(name, shape); shape == nil || !handled {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// known leaves out what the type does not have, which a record may hold.
+func (d *Driver) known(properties *value.Object) *value.Object {
+	if unknown := d.Unknown(properties); len(unknown) > 0 {
+		properties = properties.Clone()
+		for _, name := range unknown {
+			properties.Delete(name)
+		}
+	}
+	return properties
+}
+
 // prepare returns a copy of the request that the type's functions may use: its
-// properties hold the physical name.
+// properties are those of the type, and hold the physical name.
 func (d *Driver) prepare(r *Request) *Request {
 	c := *r
+	c.Properties, c.Previous = d.known(c.Properties), d.known(c.Previous)
 	if d.res.Name == "" || c.Name == "" {
 		return &c
 	}

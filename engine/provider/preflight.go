@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,10 +43,39 @@ func (e *PreflightError) Unwrap() []error { return e.Faults }
 
 // Remedy says what to do about it.
 func (e *PreflightError) Remedy() string {
-	if slices.ContainsFunc(e.Faults, func(f error) bool { _, ok := errors.AsType[*Unroutable](f); return ok }) {
-		return "take the resources out or correct their types, or set allow-unsupported-types to try a type with Cloud Control all the same, allow-unsupported-properties to leave properties out"
+	const types, others = "take the resources out or correct their types, or set allow-unsupported-types to try a type with Cloud Control all the same, allow-unsupported-properties to leave properties out", "correct the properties named"
+	var ways []string
+	newer := ""
+	for _, f := range e.Faults {
+		way := others
+		if is[*Unroutable](f) {
+			way = types
+		} else if unknown, ok := errors.AsType[*UnknownPropertyError](f); ok {
+			newer = cmp.Or(newer, "correct or remove unknown properties; one that is newer than this release is left out with allow-unsupported-properties "+unknown.Type+":"+unknown.Properties[0])
+			way = newer
+		}
+		if !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
 	}
-	return "correct the properties named"
+	return strings.Join(ways, "; ")
+}
+
+func is[T error](err error) bool { _, ok := errors.AsType[T](err); return ok }
+
+// An UnknownPropertyError is a resource with properties that its type does not
+// have, so that nothing could be done with them.
+type UnknownPropertyError struct {
+	LogicalID, Type string
+	Properties      []string
+}
+
+func (e *UnknownPropertyError) Error() string {
+	what := "property"
+	if len(e.Properties) > 1 {
+		what = "properties"
+	}
+	return fmt.Sprintf("%s: %s has no %s %s that a template can set", e.LogicalID, e.Type, what, strings.Join(e.Properties, ", "))
 }
 
 // An ExclusiveError is a resource with properties that exclude each other.

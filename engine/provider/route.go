@@ -81,32 +81,59 @@ type Decision struct {
 	// Direct is set for a provider that must not be wrapped by Retrying.
 	Direct bool
 	Route  plan.Route
-	// Dropped are properties that are not sent: allowed by a person, or unknown
-	// to the type.
+	// Dropped are properties, as dotted paths, that a person allowed to be left
+	// out: they are not sent, and so neither recorded nor compared.
 	Dropped []string
 	// Notices are lines for the log; Warnings for the annotations too.
 	Notices, Warnings []string
 }
 
-// Route decides one resource. The error is an *Unroutable.
+// Route decides one resource. The error is an *Unroutable, or an
+// *UnknownPropertyError.
 func (r *Router) Route(w Want) (Decision, error) {
+	d, err := r.route(w)
+	driver := r.types[w.Type]
+	if err != nil || driver == nil || d.Route.ProvisionedBy != state.BySDK {
+		return d, err // Cloud Control knows its types better than we do
+	}
+	var unknown []string
+	for _, name := range driver.Unknown(w.Properties) {
+		if slices.Contains(r.AllowProperties[w.Type], name) {
+			d.Dropped = append(d.Dropped, name)
+			d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s has no property %s; it is not sent", w.LogicalID, w.Type, name))
+		} else {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		return d, &UnknownPropertyError{LogicalID: w.LogicalID, Type: w.Type, Properties: unknown}
+	}
+	return d, nil
+}
+
+// Unsent lists the paths in recorded properties that the SDK provider of a type
+// was never told of: what the type does not have, and what a person allows to be
+// left out. Another engine, or an earlier release, may have recorded them.
+func (r *Router) Unsent(typeName string, recorded *value.Object) []string {
+	driver := r.types[typeName]
+	if driver == nil {
+		return nil
+	}
+	typ, _ := schema.Lookup(typeName)
+	_, left := r.unhandled(Want{Type: typeName, Properties: recorded}, driver, typ)
+	return append(driver.Unknown(recorded), left...)
+}
+
+func (r *Router) route(w Want) (Decision, error) {
 	if d, ok := r.engineOwn(w.Type); ok {
 		return d, nil
 	}
 	driver := r.types[w.Type]
-	typ, known := schema.Lookup(w.Type)
+	typ, _ := schema.Lookup(w.Type)
 	unhandled, dropped := r.unhandled(w, driver, typ)
 	d := Decision{Dropped: dropped}
 	if len(dropped) > 0 {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s (%s): %s will not be sent: not supported, and allowed to be left out", w.LogicalID, w.Type, strings.Join(dropped, ", ")))
-	}
-	if known {
-		for name := range w.Properties.All() {
-			if typ.Properties[name] == nil && driver != nil && !slices.Contains(driver.res.Handled, name) {
-				d.Dropped = append(d.Dropped, name)
-				d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s has no property %s; it is not sent", w.LogicalID, w.Type, name))
-			}
-		}
 	}
 	onCloud := w.Exists && w.Recorded == state.ByCloudControl
 	switch {

@@ -64,9 +64,13 @@ func TestRoutes(t *testing.T) {
 			route: plan.Route{ProvisionedBy: state.ByCloudControl, Unhandled: []string{"RedrivePolicy"}}, log: "allow-unsupported-properties AWS::SQS::Queue:RedrivePolicy"},
 		{rule: "allowed to be dropped (T-1043)", want: Want{Type: queue}, props: `{"RedrivePolicy":{}}`, options: RouterOptions{AllowProperties: map[string][]string{queue: {"RedrivePolicy"}}},
 			to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}, dropped: []string{"RedrivePolicy"}, log: "will not be sent"},
-		{rule: "names outside the schema never route (T-1041)", want: Want{Type: queue}, props: `{"QueueNamee":"x"}`, to: "sdk",
-			route: plan.Route{ProvisionedBy: state.BySDK}, dropped: []string{"QueueNamee"}, log: "has no property QueueNamee"},
-		{rule: "read-only ones neither (T-1041)", want: Want{Type: queue}, props: `{"Arn":"x"}`, to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}},
+		{rule: "names outside the schema never route (T-1041)", want: Want{Type: queue}, props: `{"QueueNamee":"x"}`, options: RouterOptions{AllowProperties: map[string][]string{queue: {"QueueNamee"}}},
+			to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}, dropped: []string{"QueueNamee"}, log: "has no property QueueNamee"},
+		{rule: "read-only ones neither (T-1041)", want: Want{Type: queue}, props: `{"Arn":"x"}`, options: RouterOptions{AllowProperties: map[string][]string{queue: {"Arn"}}},
+			to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}, dropped: []string{"Arn"}, log: "has no property Arn"},
+		{rule: "a property that is taken away is not used", want: Want{Type: queue}, props: `{"QueueNamee":{"Ref":"AWS::NoValue"}}`, to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}},
+		{rule: "Cloud Control judges the names that it is sent", want: Want{Type: queue, Exists: true, Recorded: state.ByCloudControl}, props: `{"QueueNamee":"x"}`, to: "cloud",
+			route: plan.Route{ProvisionedBy: state.ByCloudControl, Sticky: true}},
 		{rule: "recorded on Cloud Control: stays (T-1040)", want: Want{Type: queue, Exists: true, Recorded: state.ByCloudControl, Mutating: true}, props: `{"DelaySeconds":1}`,
 			to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl, Sticky: true}},
 		{rule: "recorded nowhere means SDK", want: Want{Type: queue, Exists: true}, props: `{}`, to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}},
@@ -123,6 +127,7 @@ func TestPreflightReportsEverything(t *testing.T) { // (T-1041, T-1042)
 		{LogicalID: "Odd", Type: "Acme::Odd::Type", Properties: object(t, `{}`)},
 		{LogicalID: "Project", Type: "AWS::CodeBuild::Project", Properties: object(t, `{}`)},
 		{LogicalID: "Role", Type: "AWS::IAM::Role", Properties: object(t, `{"Policies":[]}`)},
+		{LogicalID: "Typo", Type: "AWS::SQS::Queue", Properties: object(t, `{"QueueNamee":"x"}`)},
 		{LogicalID: "Both", Type: "AWS::SQS::Queue", Properties: object(t, `{"DelaySeconds":1,"FifoQueue":true}`)},
 	}
 	_, err := router(RouterOptions{}).Preflight(wants)
@@ -134,12 +139,15 @@ func TestPreflightReportsEverything(t *testing.T) { // (T-1041, T-1042)
   Odd: type Acme::Odd::Type is not supported: it is not a type of AWS
   Project: type AWS::CodeBuild::Project is not supported: Cloud Control cannot manage it
   Role (AWS::IAM::Role): Policies not supported, and Cloud Control is no way out: it is global
+  Typo: AWS::SQS::Queue has no property QueueNamee that a template can set
   Both (AWS::SQS::Queue) may have only one of DelaySeconds, FifoQueue`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !strings.Contains(faults.Remedy(), "allow-unsupported-types") {
-		t.Errorf("remedy: %s", faults.Remedy())
+	for _, way := range []string{"allow-unsupported-types", "allow-unsupported-properties AWS::SQS::Queue:QueueNamee", "correct the properties"} {
+		if !strings.Contains(faults.Remedy(), way) {
+			t.Errorf("remedy: want %s in %s", way, faults.Remedy())
+		}
 	}
 	allowed := RouterOptions{AllowTypes: []string{"Acme::Odd::Type", "AWS::CodeBuild::Project"}}
 	decisions, err := router(allowed).Preflight(wants[:3])

@@ -329,10 +329,24 @@ func (d *deployment) findEarlier(ctx context.Context, c *plan.Change, req *provi
 	return driver.Find(ctx, req)
 }
 
-// adopt records a resource that an earlier run made, and brings it to what the
+// findUnanswered looks at once for what a create made that failed without a
+// clear answer: else a rollback would leave it behind.
+func (d *deployment) findUnanswered(ctx context.Context, c *plan.Change, req *provider.Request, failure error) string {
+	driver := d.router.Driver(c.Type)
+	if driver == nil || state.FateOf(failure) != state.FateUnknown || d.decisions[c.LogicalID].Route.ProvisionedBy != state.BySDK || ctx.Err() != nil {
+		return ""
+	}
+	id, err := driver.Find(ctx, req)
+	if err != nil {
+		d.warn("%s (%s): whether the create was carried out could not be looked up: %v", c.LogicalID, c.Type, err)
+	}
+	return id
+}
+
+// adopt records a resource that an earlier create made, and brings it to what the
 // template says.
 func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Request, resolved template.Resolved, id string) error {
-	d.observe(Event{Kind: Notice, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id, Text: "found again: an earlier run made it and ended before it knew"})
+	d.observe(Event{Kind: Notice, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id, Text: "found again: an earlier create made it, and its answer was lost"})
 	d.made(c, resolved, provider.Created{PhysicalID: id, Attributes: d.router.Driver(c.Type).Known(req)})
 	row := d.world.row(c.LogicalID)
 	decision := d.decisions[c.LogicalID]

@@ -231,7 +231,7 @@ func (d *deployment) planUnderLock(ctx context.Context, r reading) (reading, err
 		if err := d.makePlan(ctx, r.record); err != nil {
 			return r, err
 		}
-		if !d.changing() && r.record != nil {
+		if !d.changing() && r.record != nil && !d.strayed(r) {
 			return r, nil
 		}
 		err := d.confirm(ctx, r, provisional)
@@ -324,7 +324,7 @@ func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) e
 	switch {
 	case r.record == nil:
 		wg.Go(func() { registered = d.registry.Claim(ctx) })
-	case d.destructive():
+	case d.destructive(), d.strayed(r):
 		wg.Go(func() { registered = d.registry.Check(ctx) })
 	}
 	wg.Wait()
@@ -347,7 +347,7 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 		},
 	})
 	d.world.strict = true
-	changing := d.changing()
+	changing := d.changing() || len(d.strays()) > 0
 	d.res.Changed = d.Plan.Changed()
 
 	var err error

@@ -51,14 +51,12 @@ func (d *deployment) execute(ctx context.Context) error {
 	if err := d.cleanUp(ctx, opt); err != nil {
 		return err
 	}
-	rows, order := map[string]*state.Resource{}, []string{}
-	for _, c := range d.Changes {
-		if c.Gone() {
-			rows[c.LogicalID] = d.world.row(c.LogicalID)
-			order = append(order, c.LogicalID)
-		}
+	order, rows, heirs := d.goneRows(d.adoptStrays(ctx))
+	if err := d.settle(d.remove(ctx, order, rows, opt, retry.ForDelete(retry.Classifier{}))); err != nil {
+		return err
 	}
-	return d.settle(d.remove(ctx, order, rows, opt, retry.ForDelete(retry.Classifier{})))
+	d.handOver(rows, heirs)
+	return nil
 }
 
 // settle turns the outcomes of a phase into an error: that of the first failed
@@ -253,6 +251,11 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	})
 	if p := (*provider.PartialError)(nil); made.PhysicalID == "" && errors.As(err, &p) {
 		made = p.Made
+	}
+	if err != nil && old == nil && made.PhysicalID == "" {
+		if id := d.findUnanswered(ctx, c, req, err); id != "" {
+			return d.adopt(ctx, c, req, resolved, id)
+		}
 	}
 	d.over(c.LogicalID, c.Type, made.PhysicalID, err)
 	if err != nil {

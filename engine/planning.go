@@ -45,6 +45,9 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	if err != nil {
 		return nil, err
 	}
+	if err := checkNames(t.Name, desired, d.router); err != nil {
+		return nil, err
+	}
 	if err := p.order(); err != nil {
 		return nil, err
 	}

@@ -144,6 +144,12 @@ func (d *deployment) cleanUp(ctx context.Context, opt graph.Options) error {
 			d.retained(l.logicalID, l.row)
 			continue
 		}
+		if row := d.world.row(l.logicalID); row != nil && state.SameResource(l.row.ResourceType, row.PhysicalID, l.row.PhysicalID) && !isCustom(row.ResourceType) {
+			continue // the new copy is the old one
+		}
+		if d.heir(l.logicalID, l.row, nil) != "" {
+			continue
+		}
 		rows[l.logicalID] = l.row
 		order = append(order, l.logicalID)
 	}

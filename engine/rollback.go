@@ -267,6 +267,10 @@ func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.
 	if u.forbidden != nil {
 		return &skip{reason: fmt.Sprintf("it was kept: %v", u.forbidden)}
 	}
+	if heir := u.heir(op.LogicalID, row, nil); heir != "" { // what it was answered with was there before
+		u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
+		return nil
+	}
 	policy := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)
 	if policy == "Retain" || slices.Contains(u.orphan, op.LogicalID) {
 		u.retained(op.LogicalID, row)
@@ -298,6 +302,9 @@ func (u *undoing) takeBack(ctx context.Context, op *state.Operation, row *state.
 // letGo deletes the new copy of a replacement that is undone. No record names it
 // any more.
 func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Resource) error {
+	if back := u.world.row(op.LogicalID); back != nil && state.SameResource(row.ResourceType, back.PhysicalID, row.PhysicalID) || u.heir(op.LogicalID, row, nil) != "" {
+		return nil
+	}
 	skipped, err := u.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), true)
 	if skipped != "" {
 		err = errors.Join(err, errors.New(skipped))

@@ -125,7 +125,7 @@ func (e *Evidence) isMade(h Holder) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, m := range e.made {
-		if m.Type == h.Type && sameResource(h.Type, m.PhysicalID, h.PhysicalID) {
+		if m.Type == h.Type && SameResource(h.Type, m.PhysicalID, h.PhysicalID) {
 			return true
 		}
 	}
@@ -157,7 +157,7 @@ func (r *Record) orphaned(typ, physicalID string) bool {
 		return false
 	}
 	for _, o := range r.Orphans {
-		if o.State.ResourceType == typ && sameResource(typ, o.State.PhysicalID, physicalID) {
+		if o.State.ResourceType == typ && SameResource(typ, o.State.PhysicalID, physicalID) {
 			return true
 		}
 	}
@@ -171,7 +171,7 @@ func (j *Journal) names(typ, physicalID string) bool {
 		return false
 	}
 	named := func(op *Operation) bool {
-		return op.ResourceType == typ && sameResource(typ, op.PhysicalID, physicalID)
+		return op.ResourceType == typ && SameResource(typ, op.PhysicalID, physicalID)
 	}
 	for _, g := range j.Segments {
 		for _, op := range g.Operations {

@@ -73,10 +73,10 @@ func TestSameResource(t *testing.T) { // (S-211)
 		{typeTargetGroup, "shop", "arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/shop/50dc", true},
 		{typeTargetGroup, "shop2", "arn:aws:elasticloadbalancing:eu-west-1:1:targetgroup/shop/50dc", false},
 	} {
-		if got := sameResource(tt.typ, tt.a, tt.b); got != tt.want {
+		if got := SameResource(tt.typ, tt.a, tt.b); got != tt.want {
 			t.Errorf("%s %q and %q: %v, want %v", tt.typ, tt.a, tt.b, got, tt.want)
 		}
-		if got := sameResource(tt.typ, tt.b, tt.a); got != tt.want {
+		if got := SameResource(tt.typ, tt.b, tt.a); got != tt.want {
 			t.Errorf("%s %q and %q: %v, want %v", tt.typ, tt.b, tt.a, got, tt.want)
 		}
 	}

@@ -42,7 +42,7 @@ func (k Kept) same(o Kept) bool {
 // licenses tells whether the list accounts for a resource.
 func (r *Retained) licenses(h Holder) bool {
 	return slices.ContainsFunc(r.Resources, func(k Kept) bool {
-		return k.ResourceType == h.Type && sameResource(h.Type, k.PhysicalID, h.PhysicalID) &&
+		return k.ResourceType == h.Type && SameResource(h.Type, k.PhysicalID, h.PhysicalID) &&
 			(k.KeptAt == 0 || within(h.Created, k.KeptAt)) // so is what does not say when it was made
 	})
 }
@@ -248,7 +248,7 @@ func (r *Record) names(typ, physicalID string) bool {
 		return false
 	}
 	for _, row := range r.Resources {
-		if row.ResourceType == typ && sameResource(typ, row.PhysicalID, physicalID) {
+		if row.ResourceType == typ && SameResource(typ, row.PhysicalID, physicalID) {
 			return true
 		}
 	}

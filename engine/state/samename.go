@@ -13,8 +13,8 @@ const (
 	typeTargetGroup  = "AWS::ElasticLoadBalancingV2::TargetGroup"
 )
 
-// sameResource tells whether two physical ids of a type name one resource.
-func sameResource(typ, a, b string) bool {
+// SameResource tells whether two physical ids of a type name one resource.
+func SameResource(typ, a, b string) bool {
 	if a == "" || a == b {
 		return a != "" // nothing names nothing
 	}

@@ -140,7 +140,7 @@ var table = []Input{
 		Description: "Values of template parameters, as `Name=value` for every stack that has the parameter or `Stack:Name=value` for one."},
 
 	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: slices.Concat(onState, []Name{StateMigrate}),
-		Description: "The AWS region of stacks that do not name one; for `state migrate`, the one in the old bucket's name. Without it, `AWS_REGION` or the profile's."},
+		Description: "The AWS region of stacks that do not name one; for `state migrate`, the one in the old bucket's name. Without it, `AWS_REGION` or the profile's; where none of them names one, us-east-1, with a warning."},
 	{Name: "role-arn", Field: func(in *Inputs) any { return &in.RoleARN }, Commands: slices.Concat(onState, []Name{StateMigrate}),
 		Description: "A role to assume with the credentials at hand, for everything that is done."},
 	{Name: "state-bucket", Field: func(in *Inputs) any { return &in.StateBucket }, Commands: onState,

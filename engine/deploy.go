@@ -248,6 +248,9 @@ func (d *deployment) planUnderLock(ctx context.Context, r reading) (reading, err
 }
 
 func (d *deployment) makePlan(ctx context.Context, record *state.Record) error {
+	if err := d.place.Own(record); err != nil {
+		return err
+	}
 	if err := d.identify(ctx, record); err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func (d *deployment) acquire(ctx context.Context, opt state.LockOptions) (readin
 		wg.Go(func() { r.runs, _ = d.place.RunIndex(ctx) })
 	}
 	wg.Wait()
-	return r, joined(nonNil(lockErr, readErr, listErr))
+	return r, joined(oneFault(nonNil(lockErr, readErr, listErr)))
 }
 
 // request is what every operation on one of the stack's resources starts from.

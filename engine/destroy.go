@@ -211,7 +211,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 	if err := d.beyondConsent(r.record); err != nil {
 		return err
 	}
-	if err := d.place.Deletable(r.record); err != nil {
+	if err := d.place.Own(r.record); err != nil {
 		return err
 	}
 	if err := registered(); err != nil {

@@ -175,7 +175,7 @@ func (d *deployment) rollable(record *state.Record, journal *state.Journal) erro
 			Next: "restore an earlier version of the record from the bucket's history, or remove the journal to give up the rollback",
 		}
 	}
-	return d.place.Deletable(record)
+	return d.place.Own(record)
 }
 
 // undoneWithParent refuses a nested stack while the one that it is nested in has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -82,6 +83,13 @@ func (e *Engine) selectStacks(s Selection, parameters map[string]string) (*selec
 	}
 	sel := &selected{after: after, depends: after}
 	for _, stack := range stacks {
+		if stack.Region == "" && e.config.AWS.Region == "" {
+			e.observe(Event{Kind: Warning, Stack: stack.Name, Region: e.defaultRegion(),
+				Text: "no region is named, so this is " + e.defaultRegion() + ": name one with the input region, AWS_REGION or a profile"})
+		}
+		if err := checkName(stack.Name); err != nil {
+			return nil, err
+		}
 		t := e.targetOf(stack, parameters)
 		if stack.AccountID != "" {
 			t.account = stack.AccountID
@@ -89,6 +97,27 @@ func (e *Engine) selectStacks(s Selection, parameters map[string]string) (*selec
 		sel.targets = append(sel.targets, t)
 	}
 	return sel, nil
+}
+
+// stackName is what CloudFormation takes for the name of a stack.
+var stackName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
+
+// checkName refuses a name that no stack can have: it becomes part of keys and
+// of the names of resources.
+func checkName(name string) error {
+	switch {
+	case !stackName.MatchString(name):
+		return &InputError{
+			What: fmt.Sprintf("%q cannot be the name of a stack", name),
+			Next: "give the stack a name of at most 128 letters, digits and hyphens that begins with a letter",
+		}
+	case state.Reserved(name):
+		return &InputError{
+			What: fmt.Sprintf("%s cannot be the name of a stack: the state bucket has a folder of that name for something else", name),
+			Next: "give the stack another name",
+		}
+	}
+	return nil
 }
 
 // messages shows what the app says about its stacks. Its errors refuse them.

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/org/cdkd-action/engine/state"
 )
 
 // add appends v unless it is there.
@@ -35,6 +38,22 @@ func nonNil(errs ...error) (some []error) {
 		}
 	}
 	return some
+}
+
+// oneFault leaves one of several errors when it explains them all: there is no
+// bucket, or nothing of it may be read.
+func oneFault(errs []error) []error {
+	for _, err := range errs {
+		if missing, ok := errors.AsType[*state.NoBucketError](err); ok {
+			return []error{missing}
+		}
+	}
+	for _, err := range errs {
+		if is[*state.RegionError](err) || credentialsRefused(err) || errors.Is(err, context.Canceled) {
+			return []error{err}
+		}
+	}
+	return errs
 }
 
 // journalLimit is how long one of the closing writes may take. The record has

@@ -44,6 +44,21 @@ var credentials = []credential{
 	{assigned, regexp.MustCompile(`(?i)(?P<keep>\b[a-z0-9_.-]*(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|access[_-]?key)["']?\s*(?:=\s*|:\s+))[^\s"',;&)}\]{(\[]{4,}`)},
 }
 
+// everyday are words that stand after a name like these in ordinary text, such
+// as the permission id-token: write. Hiding them hides only the advice.
+var everyday = []string{"read", "write", "none", "null", "true", "false", "required", "optional", "enabled", "disabled", "missing", "expired", "invalid"}
+
+func (c credential) hide(text string) string {
+	with := "${keep}" + hidden + "${after}"
+	return c.shape.ReplaceAllStringFunc(text, func(match string) string {
+		kept := c.shape.FindStringSubmatch(match)
+		if i := c.shape.SubexpIndex("keep"); i > 0 && slices.Contains(everyday, strings.ToLower(strings.TrimRight(match[len(kept[i]):], "."))) {
+			return match
+		}
+		return c.shape.ReplaceAllString(match, with)
+	})
+}
+
 // secretKey is 40 characters that could be an AWS secret access key.
 var secretKey = regexp.MustCompile(`(^|[^0-9A-Za-z/+=])([0-9A-Za-z/+]{40})($|[^0-9A-Za-z/+=])`)
 
@@ -89,7 +104,7 @@ func Clean(text string) string {
 	lower := strings.ToLower(text)
 	for _, c := range credentials {
 		if slices.ContainsFunc(c.signs, func(sign string) bool { return strings.Contains(lower, sign) }) {
-			text = c.shape.ReplaceAllString(text, "${keep}"+hidden+"${after}")
+			text = c.hide(text)
 		}
 	}
 	if len(text) < 40 {

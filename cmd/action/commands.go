@@ -175,14 +175,14 @@ func (s *step) stateShow(ctx context.Context) error {
 	if shown == nil || shown.Record == nil {
 		return s.refuse(err)
 	}
-	if err != nil { // the record can be shown in part
-		s.surface.Warning(ci.Annotation{Title: "State", Message: err.Error()})
+	form, formErr := shownJSON(shown, s.in.ShowNested)
+	if formErr != nil {
+		return s.refuse(formErr)
 	}
-	form, err := shownJSON(shown, s.in.ShowNested)
-	if err != nil {
-		return s.refuse(err)
+	if end := s.show(form, shownText(shown, time.Now())); end != nil || err == nil {
+		return end
 	}
-	return s.show(form, shownText(shown, time.Now()))
+	return s.refusal(err) // only a part could be shown
 }
 
 func (s *step) printJSON(v any) error {

@@ -63,14 +63,14 @@ func (s *step) stateResources(ctx context.Context) error {
 	if r == nil {
 		return s.refuse(err)
 	}
-	if err != nil { // the record can be shown in part
-		s.surface.Warning(ci.Annotation{Title: "State", Message: err.Error()})
-	}
 	text := rowsText(r)
 	if s.in.Long {
 		text = rowsLongText(r)
 	}
-	return s.show(rowsJSON(r), text)
+	if shown := s.show(rowsJSON(r), text); shown != nil || err == nil {
+		return shown
+	}
+	return s.refusal(err) // only a part could be shown
 }
 
 func (s *step) stateOrphan(ctx context.Context) error {

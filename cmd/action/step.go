@@ -13,6 +13,7 @@ import (
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/synth"
+	"github.com/org/cdkd-action/engine/value"
 	"github.com/org/cdkd-action/signals"
 )
 
@@ -129,8 +130,22 @@ func (s *step) explained(err error) string {
 	return message
 }
 
-// refuse ends the step because of an error that belongs to no stack.
+// refuse ends the step because of an error that belongs to no stack. Who asked
+// for JSON gets it: what failed, and what to do about it.
 func (s *step) refuse(err error) error {
+	if s.in != nil && s.in.JSON {
+		outcome, reason := engine.Classify(err)
+		o := value.NewObject("command", string(s.in.Command), "outcome", string(outcome),
+			"failureReason", string(reason), "message", s.secrets.Mask(err.Error()), "remedy", engine.Remedy(err))
+		if b, err := value.MarshalIndent(o); err == nil {
+			s.surface.Print(string(b))
+		}
+	}
+	return s.refusal(err)
+}
+
+// refusal is refuse where the result was printed already.
+func (s *step) refusal(err error) error {
 	outcome, reason := engine.Classify(err)
 	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: s.explained(err)})
 	s.set("outcome", string(outcome))

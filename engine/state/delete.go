@@ -7,6 +7,18 @@ import (
 	"sync"
 )
 
+// Own refuses a record that says it is another stack's than its key.
+func (k *Stack) Own(r *Record) error {
+	if r == nil || r.StackName == "" || r.StackName == k.Name {
+		return k.Deletable(r)
+	}
+	return &MalformedError{
+		Key:      k.key(recordName),
+		Problems: []string{fmt.Sprintf("its stack is %s and its key is of %s", printable(r.StackName), printable(k.Name))},
+		Hint:     "find out whose resources these are, and move the record to that stack's key",
+	}
+}
+
 // Deletable refuses a record of resources that says it is of another region
 // than its key: deleting would reach for the wrong ones.
 func (k *Stack) Deletable(r *Record) error {
@@ -15,7 +27,7 @@ func (k *Stack) Deletable(r *Record) error {
 	}
 	return &MalformedError{
 		Key:      k.key(recordName),
-		Problems: []string{fmt.Sprintf("its region is %s and its key is of %s", r.Region, k.Region)},
+		Problems: []string{fmt.Sprintf("its region is %s and its key is of %s", printable(r.Region), k.Region)},
 		Hint:     "find out in which region the resources are, and move the record to that region's key",
 	}
 }

@@ -34,7 +34,7 @@ func (s *Store) prefixes(ctx context.Context) ([]string, error) {
 	roots := []string{}
 	err := s.list(ctx, "", "/", func(key string) bool {
 		root, ok := strings.CutSuffix(key, "/")
-		if ok && root != "_cdkd-registry" && root != "cdkd-bootstrap" && root != "custom-resource-responses" {
+		if ok && !Reserved(root) {
 			roots = append(roots, root, root+"/")
 		}
 		return true
@@ -162,4 +162,13 @@ func (j *Journal) owns() bool {
 	return slices.ContainsFunc(j.Segments, func(g *Segment) bool {
 		return len(g.Operations) > 0 || slices.ContainsFunc(g.Failed, func(op *Operation) bool { return op.PhysicalID != "" })
 	})
+}
+
+// Reserved tells whether a folder beside those of the stacks has the name.
+func Reserved(name string) bool {
+	switch name {
+	case "_cdkd-registry", "_index", "cdkd-bootstrap", "custom-resource-responses":
+		return true
+	}
+	return false
 }

@@ -40,7 +40,8 @@ type show struct {
 // Run tells the story to out. program is the path of cdkd-action.
 func Run(ctx context.Context, out io.Writer, program string) error {
 	start := time.Now()
-	s := &show{out: out, program: program}
+	told := &told{to: out}
+	s := &show{out: told, program: program}
 	var err error
 	if s.dir, err = os.MkdirTemp("", "cdkd-action-demo-"); err != nil {
 		return fmt.Errorf("make a folder for the demo: %w", err)
@@ -69,7 +70,26 @@ func Run(ctx context.Context, out io.Writer, program string) error {
 		}
 	}
 	s.say("\nThat was the demo, in %s. Everything in it ran the binary that runs in a workflow.", time.Since(start).Round(100*time.Millisecond))
+	if told.err != nil {
+		return fmt.Errorf("tell the story: %w", told.err)
+	}
 	return nil
+}
+
+// told keeps the first error of writing: a story that nobody could read was
+// not told.
+type told struct {
+	to  io.Writer
+	err error
+}
+
+func (t *told) Write(p []byte) (int, error) {
+	if t.err != nil {
+		return 0, t.err
+	}
+	var n int
+	n, t.err = t.to.Write(p)
+	return n, t.err
 }
 
 func (s *show) plan(ctx context.Context) error {

@@ -178,7 +178,12 @@ func (d *deployment) destroy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	exporting := func() bool { return d.t.parent == nil && r.record != nil && r.record.Outputs.Len() > 0 }
+	exporting := func() bool {
+		if d.t.parent != nil && d.run == nil {
+			return false // it goes with the stack that it is nested in, which was asked about
+		}
+		return r.record != nil && r.record.Outputs.Len() > 0 && (d.t.parent == nil || len(r.record.Exports()) > 0)
+	}
 	consumers := sync.OnceValues(func() ([]state.Consumer, error) { return d.store.Consumers(reads, d.t.Name, d.t.Region) })
 	var asking sync.WaitGroup
 	defer asking.Wait()

@@ -131,7 +131,9 @@ func (g given) misplaced(c Command) (faults []Fault, warnings []string) {
 		if !ok || row.Of(c.Name) || slices.Equal(entries, []string{row.Default}) {
 			continue
 		}
-		if row.Restricts {
+		if row.Name == "stacks" {
+			faults = append(faults, Fault{Input: row.Name, Want: fmt.Sprintf("%s takes no stacks; leave them out", c.Name)})
+		} else if row.Restricts {
 			faults = append(faults, Fault{Input: row.Name, Want: fmt.Sprintf("%s cannot honour it; leave it out", c.Name)})
 		} else {
 			warnings = append(warnings, fmt.Sprintf("input %s has no effect on %s", row.Name, c.Name))

@@ -153,7 +153,7 @@ func TestFaults(t *testing.T) {
 			`input dry-run: destroy cannot honour it; leave it out`},
 		{"a required stack", []string{"state", "show"}, nil, `input stacks: state show needs the name of a stack`},
 		{"one stack too many", []string{"state", "show", "A", "B"}, nil, `input stacks: state show takes 1 at a time, got 2`},
-		{"stacks for a command that takes none", []string{"state", "list", "A"}, nil, `input stacks: state list cannot honour it; leave it out`},
+		{"stacks for a command that takes none", []string{"state", "list", "A"}, nil, `input stacks: state list takes no stacks; leave them out`},
 		{"all and stacks", []string{"diff", "A", "--all"}, nil, `input all: give either all or stacks, not both`},
 		{"an unknown flag", []string{"deploy", "--rollbak"}, nil, `unknown flag: --rollbak; see cdkd-action deploy --help`},
 		{"another command's flag", []string{"diff", "--dry-run"}, nil, `unknown flag: --dry-run; see cdkd-action diff --help`},

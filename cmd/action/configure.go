@@ -103,7 +103,7 @@ func (s *step) assembly(ctx context.Context) (string, error) {
 	}
 	if looksLikeFolder(app.Command) {
 		return "", &engine.InputError{
-			What: fmt.Sprintf("app %q is no folder in %s", app.Command, s.in.WorkingDirectory),
+			What: noFolder(app.Command, s.in.WorkingDirectory),
 			Next: "run `npx cdk synth` in an earlier step and name the folder that it wrote (cdk.out by default), or name the command that runs the app",
 		}
 	}
@@ -140,6 +140,13 @@ func (s *step) assembly(ctx context.Context) (string, error) {
 		})
 	}
 	return made.Dir, nil
+}
+
+func noFolder(app, dir string) string {
+	if filepath.IsAbs(app) {
+		return fmt.Sprintf("app %q is no folder", app)
+	}
+	return fmt.Sprintf("app %q is no folder in %s", app, dir)
 }
 
 // looksLikeFolder tells a folder that is not there from a command: a single

@@ -110,7 +110,11 @@ func decode(body []byte, into any) error {
 	err := json.Unmarshal(body, into)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		return fmt.Errorf("%s: want %s, got %s", wrong.Field, shape(wrong.Type.String()), wrong.Value)
+		where := ""
+		if wrong.Field != "" { // "": the whole of it
+			where = wrong.Field + ": "
+		}
+		return fmt.Errorf("%swant %s, got %s", where, shape(wrong.Type.String()), wrong.Value)
 	}
 	return err
 }

@@ -39,6 +39,7 @@ type deployment struct {
 	saver            *state.Saver
 	unanswered       bool            // whether the record is saved is not known
 	ended            <-chan struct{} // closes when the history is written
+	tidying          sync.WaitGroup  // earlier versions of the lock are removed
 	account, stackID string
 	initial          bool          // there was no record
 	last             bool          // it was put off once, and is not again

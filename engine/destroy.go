@@ -247,6 +247,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 		// What only the journal names would be forgotten with it.
 		d.settleJournal(ctx)
 	}
+	d.tidyLock(ctx)
 	err = d.removeAll(ctx)
 	var wg sync.WaitGroup
 	d.finishHistory(&wg, err)

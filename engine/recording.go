@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -142,9 +143,22 @@ func (d *deployment) unrecordedFates() map[string]state.Fate {
 	return fates
 }
 
+// tidyLock removes what earlier runs left of the lock in a bucket with versions,
+// while this one deletes. The lock that is held stays. Nothing depends on it.
+func (d *deployment) tidyLock(ctx context.Context) {
+	ctx, cancel := d.e.config.Window.Interruptible(ctx)
+	d.tidying.Go(func() {
+		defer cancel()
+		if err := d.place.PurgeLock(ctx); err != nil {
+			d.observe(Event{Kind: Detail, Text: fmt.Sprintf("earlier versions of the lock stay in the bucket: %v", err)})
+		}
+	})
+}
+
 // release gives the lock back, unless a save is under way that may still take
 // effect: whoever came next would plan from a record that is about to change.
 func (d *deployment) release() {
+	d.tidying.Wait()
 	if d.lock == nil {
 		return
 	}

@@ -90,6 +90,6 @@ func (s *Store) unpurged(key string, err error) {
 	}
 }
 
-// PurgeLock removes the earlier versions of the lock. It is only for after a
-// release, and nothing depends on it.
+// PurgeLock removes the earlier versions of the lock, and leaves the one that is
+// there. It is only for who holds the lock, and nothing depends on it.
 func (k *Stack) PurgeLock(ctx context.Context) error { return k.store.purge(ctx, k.key(lockName)) }

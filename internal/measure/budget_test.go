@@ -17,7 +17,7 @@ var budgets = map[string]budget{
 	first.name: {requests: 135, chain: 10},
 	same.name:  {requests: 12, chain: 4},
 	eight.name: {requests: 22, chain: 7},
-	gone.name:  {requests: 77, chain: 13},
+	gone.name:  {requests: 79, chain: 13}, // two for earlier versions of the lock, beside the deletes
 }
 
 func TestBudgets(t *testing.T) {

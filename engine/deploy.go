@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -195,8 +196,8 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	}
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	d.res.Plan = d.Plan
-	if keep != nil {
-		return keep
+	if err := cmp.Or(keep, d.refusals()); err != nil {
+		return err
 	}
 	d.initial = before.record == nil
 	if d.t.parent == nil {
@@ -306,6 +307,7 @@ func (d *deployment) rehearse(ctx context.Context) error {
 		return err
 	}
 	d.res.Plan, d.res.Changed = d.Plan, d.Plan.Changed()
+	d.announceRefusals()
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	return d.keepExports(ctx, record)
 }

@@ -79,6 +79,7 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 		return nil, err
 	}
 	p.recordNewLayer(d.router)
+	d.refuse(p, record)
 	return p, nil
 }
 

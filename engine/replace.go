@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/cdkd-action/engine/graph"
@@ -11,6 +13,7 @@ import (
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
@@ -19,7 +22,7 @@ import (
 // replace makes a new resource in the place of an old one, which goes in the
 // clean-up phase.
 func (d *deployment) replace(ctx context.Context, c *plan.Change, resolved template.Resolved, old *state.Resource) error {
-	if err := d.mayReplace(c, resolved, old); err != nil {
+	if err := d.mayReplace(c, resolved.Clear.(*value.Object), old); err != nil {
 		return d.fail(c, old.PhysicalID, err)
 	}
 	if c.Action == plan.MayReplace {
@@ -50,15 +53,14 @@ func (e *ReplacementError) Remedy() string { return e.Next }
 
 // mayReplace refuses a replacement that would lose data, or that cannot work
 // because the new resource would have the old one's name.
-func (d *deployment) mayReplace(c *plan.Change, resolved template.Resolved, old *state.Resource) error {
+func (d *deployment) mayReplace(c *plan.Change, properties *value.Object, old *state.Resource) error {
 	refuse := &ReplacementError{LogicalID: c.LogicalID, Type: c.Type, PhysicalID: old.PhysicalID}
 	for _, p := range c.Properties {
 		if p.Replaces || p.MayReplace {
 			refuse.Properties = append(refuse.Properties, p.Path)
 		}
 	}
-	_, policy := d.policies(c.LogicalID)
-	if plan.Stateful(old.ResourceType) && policy != "Retain" {
+	if plan.Stateful(old.ResourceType) && c.UpdateReplacePolicy != "Retain" {
 		refuse.Because = "its data would be lost"
 		refuse.Next = "set UpdateReplacePolicy to Retain to keep the old resource beside the new one, or give the new one another logical id"
 		return refuse
@@ -66,7 +68,7 @@ func (d *deployment) mayReplace(c *plan.Change, resolved template.Resolved, old 
 	if old.ResourceType != c.Type {
 		return nil
 	}
-	name := plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, resolved.Clear.(*value.Object))
+	name := plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, properties)
 	if name.Value == "" || name.Value != plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, old.Properties).Value {
 		return nil
 	}
@@ -76,6 +78,54 @@ func (d *deployment) mayReplace(c *plan.Change, resolved template.Resolved, old 
 		refuse.Next = fmt.Sprintf("declare another %s, or change the construct's id so that another name is made", name.Property)
 	}
 	return refuse
+}
+
+// refuse marks the replacements of a plan that will not be made. Those that a
+// deploy may still turn out not to need, or whose names are not known yet, are
+// decided when they come.
+func (d *deployment) refuse(p *planned, record *state.Record) {
+	for _, c := range p.Changes {
+		certain := slices.ContainsFunc(c.Properties, func(p plan.PropertyChange) bool { return p.Replaces && !p.Propagated })
+		if c.Action != plan.Replace || !certain {
+			continue
+		}
+		known := &value.Object{}
+		for name, v := range c.Desired.All() {
+			if text := value.JSON(v); plan.Unresolved(v) || strings.Contains(text, secret.Masked) || strings.Contains(text, "{{resolve:") {
+				v = "\x00" // like no name that is recorded
+			}
+			known.Set(name, v)
+		}
+		if refused, ok := errors.AsType[*ReplacementError](d.mayReplace(c, known, record.Row(c.LogicalID))); ok {
+			c.Refused = refused.Because
+		}
+	}
+}
+
+// announceRefusals says, of a plan that is not carried out, what a deploy will
+// refuse.
+func (d *deployment) announceRefusals() {
+	for _, c := range d.Changes {
+		if c.Refused != "" {
+			d.warn("%s (%s) would have to be replaced, which a deploy refuses: %s", c.LogicalID, c.Type, c.Refused)
+		}
+	}
+}
+
+// refusals fails a deploy of which it is known that it would have to stop
+// halfway.
+func (d *deployment) refusals() error {
+	var first error
+	for _, c := range d.Changes {
+		if c.Refused != "" {
+			err := d.fail(c, c.PhysicalID, d.mayReplace(c, c.Desired, d.world.row(c.LogicalID)))
+			first = cmp.Or(first, err)
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &ResourcesError{Stack: d.t.Name, Region: d.t.Region, Failed: len(d.res.Failures), First: first}
 }
 
 // replaced notes that op left an old copy behind.

@@ -22,6 +22,8 @@ func sign(a plan.Action) string {
 // keeps it in AWS.
 func annotation(c *plan.Change) string {
 	switch r := c.Route; {
+	case c.Refused != "":
+		return " [refused: " + oneLine(c.Refused) + "]"
 	case c.Action == plan.Retain:
 		return " [kept in AWS: DeletionPolicy " + oneLine(c.DeletionPolicy) + "]"
 	case c.Action == plan.Delete, c.Action == plan.NoChange:

@@ -62,6 +62,9 @@ type Change struct {
 	// UpdateReplacePolicy is the template's; it governs the old resource of a
 	// replacement.
 	UpdateReplacePolicy string
+	// Refused is why a deploy will not replace the resource, as far as that is
+	// known now; "" when nothing stands in the way.
+	Refused string
 	// ChildChanged is set on a nested stack's row when the stack below differs,
 	// which makes it an Update without changes of its own.
 	ChildChanged bool

@@ -21,7 +21,7 @@ type Output struct{ Name, Description string }
 // named by [OutputNames].
 func Outputs() []Output {
 	return []Output{
-		{"outcome", "How the run ended: `cancelled`, `failed`, `locked`, `plan-changed`, `approval-required`, `drifted`, `partial`, `success` or `no-change`; of several stacks' the first in this list."},
+		{"outcome", "How the run ended: `cancelled`, `failed`, `locked`, `partial`, `success` or `no-change`; of several stacks' the first in this list."},
 		{"exit-code", "What was decided, whatever the step's conclusion: 0 done, 1 not done, 2 done in part, 130 interrupted."},
 		{"changed", "`true` when something was changed or, by `diff` and `dry-run`, would be."},
 		{"created", "How many resources were created. What a failed deploy undid is not counted, here and in the other counts."},
@@ -31,7 +31,7 @@ func Outputs() []Output {
 		{"failed", "How many resources failed."},
 		{"unchanged", "How many resources had nothing to do."},
 		{"unaddressed", "What was left to take care of, the reason for the outcome `partial` or for a rollback that is incomplete: a JSON list of {stack, logicalId, type, physicalId, reason, remedy}."},
-		{"failure-reason", "One stable word: `lock`, `registry`, `name-held`, `approval`, `plan-changed`, `synth`, `template`, `credentials`, `state-conflict`, `resource`, `output`, `input` or `internal`."},
+		{"failure-reason", "One stable word: `lock`, `registry`, `name-held`, `synth`, `template`, `credentials`, `state-conflict`, `resource`, `output`, `input` or `internal`."},
 		{"lock", "Who holds the lock that could not be had: JSON {owner, operation, stack, region, expiresAt, runUrl}."},
 		{"outputs", "The outputs of the stacks: JSON {stack: {name: value}}. A stack that the run has in several regions is named `stack (region)`."},
 		{"comment-url", "The address of the pull request comment."},

@@ -144,7 +144,7 @@ Read such an output with ` + "`${{ steps.deploy.outputs['MyStack.Url'] }}`" + `.
 | Code | Outcome |
 | --- | --- |
 | 0 | ` + "`success`, `no-change`" + ` |
-| 1 | ` + "`failed`, `locked`, `plan-changed`, `approval-required`, `drifted`" + ` |
+| 1 | ` + "`failed`, `locked`" + ` |
 | 2 | ` + "`partial`" + ` |
 | 130 | ` + "`cancelled`" + ` |
 

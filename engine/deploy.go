@@ -288,30 +288,6 @@ func (d *deployment) identify(ctx context.Context, record *state.Record) error {
 	return nil
 }
 
-// rehearse plans without the lock and writes nothing.
-func (d *deployment) rehearse(ctx context.Context) error {
-	ctx, cancel := d.e.config.Window.Interruptible(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	var held *state.LockRecord
-	wg.Go(func() { held, _ = d.place.Peek(ctx) }) // only for the notice below
-	record, _, err := d.place.Read(ctx)
-	wg.Wait()
-	if err != nil {
-		return err
-	}
-	if held != nil && !held.Expired(now()) {
-		d.warn("%v: this plan may be out of date", d.place.Held(*held))
-	}
-	if err := d.makePlan(ctx, record); err != nil {
-		return err
-	}
-	d.res.Plan, d.res.Changed = d.Plan, d.Plan.Changed()
-	d.announceRefusals()
-	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
-	return d.keepExports(ctx, record)
-}
-
 // confirm makes sure of what a plan stands on before it is carried out: that
 // the record still is the one that was read, if that is provisional; that the
 // stack's name is ours, where something is made or deleted under it; and whose

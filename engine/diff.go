@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
 )
 
 // DiffOptions govern a diff.
@@ -51,4 +53,28 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 		return d.finished(d.deploy(ctx))
 	})
 	return run, e.end(run, nil)
+}
+
+// rehearse plans without the lock and writes nothing.
+func (d *deployment) rehearse(ctx context.Context) error {
+	ctx, cancel := d.e.config.Window.Interruptible(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	var held *state.LockRecord
+	wg.Go(func() { held, _ = d.place.Peek(ctx) }) // only for the notice below
+	record, _, err := d.place.Read(ctx)
+	wg.Wait()
+	if err != nil {
+		return err
+	}
+	if held != nil && !held.Expired(now()) {
+		d.warn("%v: this plan may be out of date", d.place.Held(*held))
+	}
+	if err := d.makePlan(ctx, record); err != nil {
+		return err
+	}
+	d.res.Plan, d.res.Changed = d.Plan, d.Plan.Changed()
+	d.announceRefusals()
+	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
+	return d.keepExports(ctx, record)
 }

@@ -207,7 +207,7 @@ func (d *Driver) Unknown(properties *value.Object) (names []string) {
 		return nil
 	}
 	for name, v := range properties.All() {
-		if absent(v) || typ.Settable(name) || slices.Contains(d.res.Handled, name) {
+		if absent(v) || typ.Settable(name) || name == d.res.Tags.Property || slices.Contains(d.res.Handled, name) {
 			continue
 		}
 		shape := typ.Properties[name]

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 templates may have the settings that CloudFront calls deprecated
+
 package awssdk
 
 import (

@@ -157,7 +157,7 @@ func breakApp(t *testing.T, path string) {
 		{`"Size": 3`, `"Size": 4`},
 		{`"UserPoolName": "crash"`, `"UserPoolName": "broken"`},
 		{`"Role": {`, `"Added": {"Type": "AWS::SNS::Topic", "Properties": {}},
-    "Never": {"Type": "AWS::SQS::Queue", "Properties": {"VisibilityTimeout": 99999}, "DependsOn": ["Added", "Queue", "Alarm", "Thing", "Pool"]},
+    "Never": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "Crash-Inner-Name", "Value": "held"}, "DependsOn": ["Added", "Queue", "Alarm", "Thing", "Pool"]},
     "Role": {`},
 	} {
 		if !bytes.Contains(text, []byte(edit[0])) {

@@ -14,7 +14,7 @@ import (
 type budget struct{ requests, chain int }
 
 var budgets = map[string]budget{
-	first.name: {requests: 135, chain: 10},
+	first.name: {requests: 135, chain: 11}, // 10, or 11 when a save is under way as the last resource is done
 	same.name:  {requests: 12, chain: 4},
 	eight.name: {requests: 22, chain: 7},
 	gone.name:  {requests: 79, chain: 13}, // two for earlier versions of the lock, beside the deletes

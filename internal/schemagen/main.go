@@ -1,4 +1,4 @@
-// Schemagen writes the resource schemas that engine/schema embeds.
+// Command schemagen writes the resource schemas that engine/schema embeds.
 //
 //	go run ./internal/schemagen CFN_LINT SERVICE_SPEC OUT
 //

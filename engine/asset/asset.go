@@ -14,7 +14,6 @@ package asset
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -62,27 +61,13 @@ func described(kind, id, displayName, stack string) string {
 // URL is where the file has to be.
 func (f *File) URL() string { return "s3://" + f.Bucket + "/" + f.Key }
 
-// An ImageError says that a stack needs container images, which are not built
-// here.
-type ImageError struct {
-	Stack  string
-	Images []string
-}
-
-func (e *ImageError) Error() string {
-	return fmt.Sprintf("stack %s: image assets need a container build, which is not available yet: %s; push the image yourself and refer to it by its URI",
-		e.Stack, strings.Join(e.Images, ", "))
-}
-
 // All lists what a stack needs published, each destination on its own. m may be
 // nil.
 func All(m *assembly.AssetManifest, env Environment) ([]Asset, error) {
 	if m == nil {
 		return nil, nil
 	}
-	only := *m
-	only.Images = nil
-	files, err := Files(&only, env)
+	files, err := Files(m, env)
 	if err != nil {
 		return nil, err
 	}
@@ -100,22 +85,11 @@ func All(m *assembly.AssetManifest, env Environment) ([]Asset, error) {
 	return all, nil
 }
 
-// Files lists what a stack needs published, each destination on its own. m may
-// be nil. A manifest with images gives an *ImageError.
+// Files lists the files that a stack needs published, each destination on its
+// own. m may be nil.
 func Files(m *assembly.AssetManifest, env Environment) ([]*File, error) {
 	if m == nil {
 		return nil, nil
-	}
-	if len(m.Images) > 0 {
-		e := &ImageError{Stack: env.Stack}
-		for _, image := range m.Images {
-			name := image.ID
-			if image.DisplayName != "" {
-				name = image.DisplayName + " (" + image.ID + ")"
-			}
-			e.Images = append(e.Images, name)
-		}
-		return nil, e
 	}
 	var files []*File
 	for _, a := range m.Files {

@@ -126,11 +126,6 @@ func TestFiles(t *testing.T) {
 	if files, err := asset.Files(nil, env); files != nil || err != nil {
 		t.Errorf("no manifest: %v, %v (T-102)", files, err)
 	}
-	m.Images = []assembly.ImageAsset{{ID: "img", DisplayName: "Web"}}
-	var images *asset.ImageError
-	if _, err := asset.Files(m, env); !errors.As(err, &images) || images.Stack != "S" || !strings.Contains(err.Error(), "Web (img)") {
-		t.Errorf("want an ImageError that names stack and asset, got %v", err)
-	}
 }
 
 func TestNeeded(t *testing.T) {

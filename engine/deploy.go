@@ -320,9 +320,10 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 }
 
 // withAssets does the work while the stack's assets are published. A nested
-// stack's are part of those of its top-level stack.
+// stack's are part of those of its top-level stack, and a stack of which only
+// strays are to go needs none.
 func (d *deployment) withAssets(ctx context.Context, work func(context.Context) error) error {
-	if d.t.parent != nil {
+	if d.t.parent != nil || d.assets == nil {
 		return work(ctx)
 	}
 	d.assets.start(ctx, func(f asset.Asset) { d.observe(Event{Kind: AssetPublished, Text: f.String() + " is at " + f.URL()}) })

@@ -91,6 +91,26 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// TestCrashAfterRollback kills a run that rolled back and saved that it did,
+// before its journal and its ledger say so: nothing is left to change then but
+// what its creates may have left (S-213).
+func TestCrashAfterRollback(t *testing.T) {
+	if testing.Short() {
+		t.Skip("disturbs a deploy")
+	}
+	aws := startMoto(t)
+	story := crashStories[slices.IndexFunc(crashStories, func(s crashStory) bool { return s.name == "rollback" })]
+	want := newCrashWorld(t, aws).undisturbed(story)
+	killed := disturbance{"killed before", sandbox.Fault{
+		Service: "s3", Action: "GetObject", Mentions: "rollback-journal.json", Hold: true, Drop: true,
+	}, true}
+	w := newCrashWorld(t, aws)
+	if !w.disturb(story, killed, 2) {
+		t.Fatal("the journal was not read a second time")
+	}
+	w.rerun(story, killed, want)
+}
+
 // sample returns numbers from 1 to n: few of them, spread, or all.
 func sample(n, few int) []int {
 	step := max(n/few, 1)

@@ -52,6 +52,9 @@ type deployment struct {
 	*planned
 
 	mu        sync.Mutex
+	stop      <-chan struct{} // closes when nothing is to be tried again; nil between phases
+	stopWork  func()          // closes it; nil where a failure does not
+	failure   error           // the first of a resource
 	completed []*state.Operation
 	failed    []*state.Operation
 	kept      []state.Kept
@@ -80,16 +83,24 @@ func (d *deployment) warn(format string, args ...any) {
 	d.observe(Event{Kind: Warning, Text: text})
 }
 
-// stopping returns a channel that closes when nothing new is to be started: a
-// signal came, or the stack is no longer this run's to change. done must be
-// called when that is of no interest any more.
-func (d *deployment) stopping() (stop <-chan struct{}, done func()) {
-	closed, quit := make(chan struct{}), make(chan struct{})
+// stopping returns a channel that closes when nothing new is to be started, nor
+// tried again: a signal came, or the stack is no longer this run's to change,
+// or, where one failure ends the phase, a resource failed. done must be called
+// when that is of no interest any more.
+func (d *deployment) stopping(atFailure bool) (stop <-chan struct{}, done func()) {
+	closed, quit, failed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	d.mu.Lock()
+	d.stop = closed
+	if atFailure {
+		d.stopWork = sync.OnceFunc(func() { close(failed) })
+	}
+	d.mu.Unlock()
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
 		case <-quit:
 			return
+		case <-failed:
 		case <-d.e.config.Window.Draining():
 		case <-d.lock.Lost(): // the lock said who has it now
 		case <-d.saver.Conflict():
@@ -98,6 +109,9 @@ func (d *deployment) stopping() (stop <-chan struct{}, done func()) {
 		close(closed)
 	})
 	return closed, func() {
+		d.mu.Lock()
+		d.stop, d.stopWork = nil, nil
+		d.mu.Unlock()
 		close(quit)
 		wg.Wait()
 	}

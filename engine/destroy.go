@@ -293,7 +293,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	d.world.record.Imports, d.world.record.OutputReads = nil, nil
 	d.world.mu.Unlock()
 
-	stop, done := d.stopping()
+	stop, done := d.stopping(false)
 	outcomes := d.remove(ctx, order, rows, graph.Options{Limit: d.opt.Concurrency, KeepGoing: true, Stop: stop}, retry.ForDestroy(retry.Classifier{Deleting: true}))
 	done()
 	err := d.settle(outcomes)

@@ -26,7 +26,7 @@ import (
 // what was replaced, then what is gone from the template. Each phase starts
 // only when the one before it succeeded whole.
 func (d *deployment) execute(ctx context.Context) error {
-	stop, done := d.stopping()
+	stop, done := d.stopping(true)
 	defer done()
 	opt := graph.Options{Limit: d.opt.Concurrency, Stop: stop}
 
@@ -59,8 +59,8 @@ func (d *deployment) execute(ctx context.Context) error {
 	return nil
 }
 
-// settle turns the outcomes of a phase into an error: that of the first failed
-// resource, or why work was stopped.
+// settle turns the outcomes of a phase into an error: that of the resource that
+// failed first, or why work was stopped.
 func (d *deployment) settle(outcomes map[string]graph.Outcome) error {
 	var first error
 	unfinished := false
@@ -69,7 +69,7 @@ func (d *deployment) settle(outcomes map[string]graph.Outcome) error {
 		case graph.Failed:
 			d.e.explain(o.Err)
 			if !errors.Is(o.Err, errLetGo) {
-				first = cmp.Or(first, o.Err)
+				first = cmp.Or(first, o.Err) // of a fault of the program, no more is known
 			}
 			unfinished = true
 		case graph.NotStarted, graph.Skipped:
@@ -82,7 +82,7 @@ func (d *deployment) settle(outcomes map[string]graph.Outcome) error {
 	if stopped := d.stopCause(); stopped != nil {
 		return stopped
 	}
-	return &ResourcesError{Stack: d.t.Name, Region: d.t.Region, Failed: len(d.res.Failures), First: first}
+	return &ResourcesError{Stack: d.t.Name, Region: d.t.Region, Failed: len(d.res.Failures), First: cmp.Or(d.failure, first)}
 }
 
 // A ResourcesError says that operations on resources failed. Each is in the
@@ -423,8 +423,11 @@ func (d *deployment) provider(decision provider.Decision, policy retry.Policy) p
 	if decision.Direct {
 		return decision.Provider
 	}
+	d.mu.Lock()
+	stop := d.stop
+	d.mu.Unlock()
 	return provider.Retrying(decision.Provider, provider.Policies{
-		Create: policy, Update: policy, Delete: policy,
+		Create: policy, Update: policy, Delete: policy, Stop: stop,
 		Retrying: func(line string) { d.observe(Event{Kind: Detail, Text: line}) },
 		GaveUp:   func(line string) { d.observe(Event{Kind: Warning, Text: line}) },
 	})

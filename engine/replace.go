@@ -178,6 +178,10 @@ func (d *deployment) fail(c *plan.Change, physicalID string, err error) error {
 	defer d.mu.Unlock()
 	d.res.Failures = append(d.res.Failures, f)
 	d.res.Counts.Failed++
+	d.failure = cmp.Or(d.failure, err)
+	if d.stopWork != nil {
+		d.stopWork()
+	}
 	return err
 }
 

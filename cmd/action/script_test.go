@@ -72,7 +72,7 @@ func awsOf(ts *testscript.TestScript) *sandbox.Sandbox { return ts.Value(awsKey{
 
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"fault":               fault,
-	"release":             func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).RemoveFault("") },
+	"release":             release,
 	"await":               await,
 	"object":              object,
 	"put":                 put,
@@ -156,6 +156,15 @@ func fault(ts *testscript.TestScript, neg bool, args []string) {
 		f.Status, f.Code, f.Message = status, args[2], "as the script wants it"
 	}
 	awsOf(ts).AddFault(f)
+}
+
+// release ends all faults; "release held" only lets go what they hold.
+func release(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) > 0 && args[0] == "held" {
+		awsOf(ts).Release("")
+		return
+	}
+	awsOf(ts).RemoveFault("")
 }
 
 // await N service:Action [TEXT] waits until N such calls, on a resource that has

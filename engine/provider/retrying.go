@@ -20,6 +20,9 @@ func Retrying(p Provider, policies Policies) Provider { return &retrying{p, poli
 // Policies are what Retrying goes by.
 type Policies struct {
 	Create, Update, Delete retry.Policy
+	// Stop, when set, calls off waits for another attempt when it closes, in
+	// place of the request's Draining. It ends no other wait.
+	Stop <-chan struct{}
 	// Crowded and the reports are those of retry.Task.
 	Crowded          func() bool
 	Retrying, GaveUp func(line string)
@@ -42,7 +45,11 @@ type (
 )
 
 func (w *retrying) task(r *Request) retry.Task {
-	return retry.Task{Name: r.LogicalID, Draining: r.Draining, Crowded: w.Crowded, Retrying: w.Retrying, GaveUp: w.GaveUp}
+	stop := w.Stop
+	if stop == nil {
+		stop = r.Draining
+	}
+	return retry.Task{Name: r.LogicalID, Draining: stop, Crowded: w.Crowded, Retrying: w.Retrying, GaveUp: w.GaveUp}
 }
 
 func (w *retrying) Create(ctx context.Context, r *Request) (made Created, err error) {

@@ -23,12 +23,12 @@ type Task struct {
 	GaveUp func(line string)
 }
 
-// An InterruptedError says that the run ended while waiting for a retry. The
+// An InterruptedError says that work was stopped while waiting for a retry. The
 // last attempt failed; nothing is in flight.
 type InterruptedError struct{ Last error }
 
 func (e *InterruptedError) Error() string {
-	return fmt.Sprintf("interrupted while waiting to try again: %v", e.Last)
+	return fmt.Sprintf("not tried again, because work was stopped: %v", e.Last)
 }
 
 func (e *InterruptedError) Unwrap() error { return e.Last }

@@ -88,9 +88,9 @@ func (p *planned) leaveOut(desired []plan.Resource) {
 	for i := range desired {
 		r := &desired[i]
 		if dropped := p.decisions[r.LogicalID].Dropped; len(dropped) > 0 {
-			r.Properties = without(r.Properties, dropped)
+			r.Properties = provider.Without(r.Properties, dropped)
 			if r.Written != nil {
-				r.Written = without(r.Written, dropped)
+				r.Written = provider.Without(r.Written, dropped)
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (d *deployment) sentRow(row *state.Resource) *state.Resource {
 		return row
 	}
 	c := row.Clone()
-	c.Properties = without(row.Properties, unsent)
+	c.Properties = provider.Without(row.Properties, unsent)
 	return c
 }
 

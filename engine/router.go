@@ -69,37 +69,13 @@ func isCustom(typ string) bool {
 	return strings.HasPrefix(typ, "Custom::") || typ == "AWS::CloudFormation::CustomResource"
 }
 
-// without is a copy of the properties without what the dotted paths lead to.
-func without(properties *value.Object, paths []string) *value.Object {
-	out := properties.Clone()
-	for _, path := range paths {
-		drop(out, strings.Split(path, "."))
-	}
-	return out
-}
-
-func drop(v any, path []string) {
-	switch v := v.(type) {
-	case []any:
-		for _, m := range v {
-			drop(m, path)
-		}
-	case *value.Object:
-		if len(path) == 1 {
-			v.Delete(path[0])
-			return
-		}
-		drop(v.Value(path[0]), path[1:])
-	}
-}
-
 // sent takes out what a person allowed to be left out.
 func sent(resolved template.Resolved, decision provider.Decision) template.Resolved {
 	if len(decision.Dropped) == 0 {
 		return resolved
 	}
-	stored := without(resolved.Stored.(*value.Object), decision.Dropped)
-	resolved.Clear, resolved.Stored = without(resolved.Clear.(*value.Object), decision.Dropped), stored
+	stored := provider.Without(resolved.Stored.(*value.Object), decision.Dropped)
+	resolved.Clear, resolved.Stored = provider.Without(resolved.Clear.(*value.Object), decision.Dropped), stored
 	resolved.Masked = slices.DeleteFunc(slices.Clone(resolved.Masked), func(path secret.Path) bool {
 		return !masked(at(stored, path))
 	})

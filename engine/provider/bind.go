@@ -31,6 +31,8 @@ type Input interface {
 	// covers tells whether the binding takes a top-level property, and which
 	// dotted paths below it, if any, it has no member for.
 	covers(property string, shape *schema.Property) (takes bool, missing []string)
+	// carries tells whether the binding sends what is at a path by itself.
+	carries(path []string) bool
 }
 
 // mapping is the part of a binding that does not depend on the input's type.

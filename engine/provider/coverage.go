@@ -124,17 +124,12 @@ func (r Resource) missing(property string, shape *schema.Property) (paths []stri
 	if property == r.Name || property == r.Tags.Property || slices.Contains(r.Handled, property) {
 		return nil, true
 	}
-	inputs := slices.Concat(r.Inputs, r.Updates)
 	for _, s := range r.Satellites {
-		switch {
-		case !slices.Contains(s.Properties, property):
-		case s.Input == nil:
+		if s.Input == nil && slices.Contains(s.Properties, property) {
 			return nil, true
-		default:
-			inputs = append(inputs, s.Input)
 		}
 	}
-	for _, in := range inputs {
+	for _, in := range r.inputsOf(property) {
 		takes, missing := in.covers(property, shape)
 		switch {
 		case !takes:
@@ -145,6 +140,17 @@ func (r Resource) missing(property string, shape *schema.Property) (paths []stri
 		}
 	}
 	return paths, ok
+}
+
+// inputsOf are the bindings that may take a property.
+func (r Resource) inputsOf(property string) []Input {
+	inputs := slices.Concat(r.Inputs, r.Updates)
+	for _, s := range r.Satellites {
+		if s.Input != nil && slices.Contains(s.Properties, property) {
+			inputs = append(inputs, s.Input)
+		}
+	}
+	return inputs
 }
 
 // used lists which of the unhandled paths a resource's properties use. Values

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -197,36 +196,6 @@ func (d *Driver) Unprotect(ctx context.Context, r *Request) error {
 		return nil
 	}
 	return d.res.Unprotect(ctx, d.prepare(r))
-}
-
-// Unknown lists the properties that a template cannot set, as far as the schema
-// of the type is known: it has no such property, or AWS sets it.
-func (d *Driver) Unknown(properties *value.Object) (names []string) {
-	typ, ok := schema.Lookup(d.res.Type)
-	if !ok {
-		return nil
-	}
-	for name, v := range properties.All() {
-		if absent(v) || typ.Settable(name) || name == d.res.Tags.Property || slices.Contains(d.res.Handled, name) {
-			continue
-		}
-		shape := typ.Properties[name]
-		if _, handled := d.res.missing(name, shape); shape == nil || !handled {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// known leaves out what the type does not have, which a record may hold.
-func (d *Driver) known(properties *value.Object) *value.Object {
-	if unknown := d.Unknown(properties); len(unknown) > 0 {
-		properties = properties.Clone()
-		for _, name := range unknown {
-			properties.Delete(name)
-		}
-	}
-	return properties
 }
 
 // prepare returns a copy of the request that the type's functions may use: its

@@ -142,7 +142,7 @@ func leftOut(e entry) string {
 	switch {
 	case e.fixture():
 		return "fixture"
-	case slices.Contains(lookups, e.Name), macros[e.Name] != "", unsupported[e.Name] != nil:
+	case slices.Contains(lookups, e.Name), macros[e.Name] != "", unsupported[e.Name] != nil, mistaken[e.Name] != "":
 		return "cannot be planned"
 	case undeployed[e.Name] != "":
 		return undeployed[e.Name]

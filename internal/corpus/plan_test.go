@@ -65,7 +65,7 @@ func TestListsAreClosed(t *testing.T) {
 
 func listed() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, names := range []iter.Seq[string]{slices.Values(lookups), maps.Keys(macros), maps.Keys(unsupported), maps.Keys(undeployed), maps.Keys(invalid)} {
+		for _, names := range []iter.Seq[string]{slices.Values(lookups), maps.Keys(macros), maps.Keys(unsupported), maps.Keys(undeployed), maps.Keys(invalid), maps.Keys(mistaken)} {
 			for name := range names {
 				if !yield(name) {
 					return
@@ -84,6 +84,7 @@ func judge(t *testing.T, e entry, err error) string {
 	}
 	want, isInvalid := invalid[e.Name]
 	macro, hasMacro := macros[e.Name]
+	mistake, isMistaken := mistaken[e.Name]
 	types, hasTypes := unsupported[e.Name]
 	switch {
 	case isInvalid:
@@ -102,6 +103,11 @@ func judge(t *testing.T, e entry, err error) string {
 			t.Errorf("got error %q, want one that says %q", says, want)
 		}
 		return "refused: macros"
+	case isMistaken:
+		if !strings.Contains(says, mistake) {
+			t.Errorf("got error %q, want one that says %q", says, mistake)
+		}
+		return "refused: properties that do not exist"
 	case hasTypes:
 		got := unsupportedTypes(says)
 		for _, typ := range got {
@@ -111,7 +117,8 @@ func judge(t *testing.T, e entry, err error) string {
 		}
 		switch {
 		case err == nil:
-			return "planned, although listed: take it from the list"
+			t.Error("it can be planned: take it from the list")
+			return "planned, although listed"
 		case got == nil:
 			t.Error(err)
 		}

@@ -128,7 +128,8 @@ func (d *deployment) newWorld(record *state.Record) *world {
 	return &world{
 		Resolver: d.e.session(d.t.Region).reference, store: d.store, t: d.t, environment: d.environment(),
 		run: d.run, rehearsing: d.opt.DryRun,
-		record: record, clear: map[string]*state.Resource{}, live: d.live,
+		record: record, clear: map[string]*state.Resource{}, live: d.live, warn: d.warn,
+		strictGetAtt: d.opt.StrictGetAtt,
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -51,6 +52,14 @@ func (d *deployment) live(ctx context.Context, logicalID string, row *state.Reso
 	if isCustom(row.ResourceType) || row.ResourceType == nestedType {
 		return nil, nil // what is recorded is all there is
 	}
+	attributes, err := d.read(ctx, logicalID, row)
+	if err != nil {
+		d.observe(Event{Kind: Detail, LogicalID: logicalID, Text: fmt.Sprintf("read %s (%s): %v", logicalID, row.ResourceType, err)})
+	}
+	return attributes, err
+}
+
+func (d *deployment) read(ctx context.Context, logicalID string, row *state.Resource) (*value.Object, error) {
 	req := d.request(logicalID, row.ResourceType)
 	req.PhysicalID, req.Properties, req.Attributes = row.PhysicalID, row.Properties, row.Attributes
 	if driver := d.router.Driver(row.ResourceType); driver != nil && row.ProvisionedBy != state.ByCloudControl {

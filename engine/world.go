@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/aws/smithy-go"
+
 	"github.com/org/cdkd-action/engine/attribute"
 	"github.com/org/cdkd-action/engine/reference"
 	"github.com/org/cdkd-action/engine/secret"
@@ -28,8 +30,11 @@ type world struct {
 	rehearsing  bool      // a plan that nothing is done by
 	noCFN       bool      // CloudFormation's exports do not count
 	live        func(ctx context.Context, logicalID string, row *state.Resource) (*value.Object, error)
-	strict      bool // deploying: what is masked in the record cannot be used
-	masks       bool // but where only the mask would be stored
+	warn        func(format string, args ...any)
+
+	strict       bool // deploying: what is masked in the record cannot be used
+	strictGetAtt bool // no identifier stands in for an attribute
+	masks        bool // but where only the mask would be stored
 
 	mu      sync.Mutex
 	record  *state.Record
@@ -124,18 +129,72 @@ func (w *world) Attribute(ctx context.Context, logicalID, name string) (any, err
 			return nil, errors.Join(template.ErrUnknown, err)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("attribute %s of %s (%s) is not recorded, and reading it failed: %w", name, logicalID, row.ResourceType, err)
+			return nil, &UnreadError{LogicalID: logicalID, Type: row.ResourceType, Attribute: name, Err: err}
 		}
-		v, ok = dotted(attributes, name)
+		if v, ok = dotted(attributes, name); ok && w.strict {
+			w.learn(logicalID, row, name, v)
+		}
 	}
-	if !ok && !w.strict {
+	switch {
+	case ok:
+		return v, nil
+	case !w.strict:
 		return nil, template.ErrUnknown
+	case !w.strictGetAtt && standsIn(row.ResourceType, name):
+		w.warn("attribute %s of %s (%s) is not there yet; its identifier %s stands in for it until a deploy finds it", name, logicalID, row.ResourceType, row.PhysicalID)
+		return row.PhysicalID, nil
 	}
-	if !ok {
-		return nil, &NoAttributeError{LogicalID: logicalID, Type: row.ResourceType, Attribute: name}
-	}
-	return v, nil
+	return nil, &NoAttributeError{LogicalID: logicalID, Type: row.ResourceType, Attribute: name}
 }
+
+// learn records an attribute that was read, so that it need not be read again.
+// What may still change is not recorded: an address that is not there, the
+// blocks of a VPC.
+func (w *world) learn(logicalID string, row *state.Resource, name string, v any) {
+	if v == nil || v == "" || row.ResourceType == "AWS::EC2::VPC" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now := w.record.Row(logicalID); now == nil || now.PhysicalID != row.PhysicalID {
+		return
+	}
+	learned := w.record.Row(logicalID).Clone()
+	if learned.Attributes = learned.Attributes.Clone(); learned.Attributes == nil {
+		learned.Attributes = &value.Object{}
+	}
+	learned.Attributes.Set(name, v)
+	w.record.Set(logicalID, learned)
+}
+
+// standsIn tells whether a resource's identifier is taken for an attribute that
+// it does not have yet: the endpoint of a database that nobody waited for, as the
+// cdkd command line does. It is in no other case.
+func standsIn(typ, attribute string) bool {
+	switch typ {
+	case "AWS::RDS::DBInstance", "AWS::DocDB::DBInstance", "AWS::Neptune::DBInstance":
+		return attribute == "Endpoint.Address" || attribute == "Endpoint.Port"
+	}
+	return false
+}
+
+// An UnreadError says that an attribute is not recorded and could not be read.
+// Its text has the class of the failure only, since what AWS says of a denied
+// call may be a page; the verbose log has that.
+type UnreadError struct {
+	LogicalID, Type, Attribute string
+	Err                        error
+}
+
+func (e *UnreadError) Error() string {
+	text := e.Err.Error()
+	if api, ok := errors.AsType[smithy.APIError](e.Err); ok {
+		text = api.ErrorCode()
+	}
+	return fmt.Sprintf("attribute %s of %s (%s) is not recorded, and reading it failed: %s", e.Attribute, e.LogicalID, e.Type, text)
+}
+
+func (e *UnreadError) Unwrap() error { return e.Err }
 
 // dotted finds a possibly dotted name in what a read gave.
 func dotted(o *value.Object, name string) (any, bool) {

@@ -145,6 +145,9 @@ var invalid = map[string]string{
 // undeployed are the assemblies that can be planned and that are not deployed
 // here, each with the reason.
 var undeployed = map[string]string{
+	"cdk-aws-apigatewayv2-integrations-http-add-subroute-integration": outside,
+	"cdkd-local-start-api": mistakes,
+	"chub-domain-redirect": outside,
 	"app-automated-security-response-on-aws-source-blueprints-servicenow-cdk":       content,
 	"app-automated-security-response-on-aws-source-playbooks-SC":                    outside,
 	"app-automated-security-response-on-aws-source-solution_deploy":                 content,
@@ -209,7 +212,8 @@ var undeployed = map[string]string{
 const (
 	images          = "container images are not in the corpus"
 	content         = "code or definitions are in buckets of others, or made by custom resources"
-	outside         = "parameters have to name resources outside of the assembly"
+	outside         = "templates or parameters name resources outside of the assembly"
+	mistakes        = "a template names resources that it does not have, which CloudFormation refuses, too"
 	sameName        = "two of its stacks make a policy of the same name"
 	acl             = "AWS refuses its ACL, made before buckets had owners"
 	snapshot        = "databases are to be deleted with a final snapshot, which is not taken yet"

@@ -33,8 +33,10 @@ type CommentMode string
 
 // The comment modes.
 const (
-	CommentUpdate CommentMode = "update" // one comment, edited in place
-	CommentOff    CommentMode = "off"
+	CommentUpdate  CommentMode = "update"  // one comment, edited in place
+	CommentRepost  CommentMode = "repost"  // the old one is folded away
+	CommentChanges CommentMode = "changes" // like update, once there is a change
+	CommentOff     CommentMode = "off"
 )
 
 // A PartialMode says what a partial outcome does to the step.

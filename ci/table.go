@@ -197,10 +197,10 @@ var table = []Input{
 		ActionDefault: "${{ github.token }}",
 		Description:   "The token that writes the pull request comment; it needs `pull-requests: write`. Without the permission the report is in the step summary only."},
 	{Name: "comment", Field: func(in *Inputs) any { return &in.Comment }, Default: string(CommentUpdate), ActionOnly: true,
-		Commands: onApp, Allowed: []string{string(CommentUpdate), string(CommentOff)},
-		Description: "Whether a run for a pull request keeps one comment there up to date."},
+		Commands: onApp, Allowed: []string{string(CommentUpdate), string(CommentRepost), string(CommentChanges), string(CommentOff)},
+		Description: "What a run for a pull request says there: `update` keeps one comment up to date; `repost` folds the one of the run before away and writes a new one, at the end of the conversation; `changes` is `update`, but writes no first comment while nothing changes; `off` says nothing. The jobs of a matrix share one comment, with a section for each."},
 	{Name: "comment-key", Field: func(in *Inputs) any { return &in.CommentKey }, ActionOnly: true, Commands: onApp,
-		Description: "Tells apart the comments of several steps that work on one app for the same pull request."},
+		Description: "Keeps a comment of its own for steps that have this key, where several steps work on one app for the same pull request."},
 
 	{Name: "legacy-bucket", Field: func(in *Inputs) any { return &in.LegacyBucket }, Commands: []Name{StateMigrate}, Restricts: true,
 		Description: "The bucket to copy from. Without it, `cdkd-state-<account>-<region>`."},

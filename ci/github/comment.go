@@ -1,55 +1,69 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/cdkd-action/ci/report"
 )
 
 // Limit is how long keeping a comment may take when nothing else is said.
 const Limit = 30 * time.Second
 
-// Options say as whom and for which app a comment is kept.
+// settling is how long a write by another job may be under way unseen.
+const settling = time.Second
+
+// looks is how often a shared comment is looked at after it was written.
+const looks = 6
+
+// Options say as whom, for which app and how a comment is kept.
 type Options struct {
-	Token string
+	Client ClientOptions
 	// App and Key tell apart the comments of one pull request.
 	App, Key string
+	// Repost hides the comment of the run before and writes a new one, at the
+	// end of the conversation. The jobs of one run share it.
+	Repost bool
+	// OnlyChanges writes no first comment to say that nothing changes.
+	OnlyChanges bool
+	// Rest says where a comment that had to be cut goes on.
+	Rest string
 	// Limit bounds the time that is spent; 0 is [Limit].
 	Limit time.Duration
+	// Settling replaces how long a write by another job may be under way.
+	Settling time.Duration
 }
 
-// Comment makes body the comment of the pull request that the environment
-// names, and returns its address. Without a pull request it does nothing and
-// returns "".
-func Comment(ctx context.Context, getenv func(string) string, opt Options, body string) (string, error) {
+// Comment puts a section into the comment of the pull request that the
+// environment names, and returns the comment's address. It is "" without a
+// pull request, and when there is nothing to say. Commit and run of the section
+// are those of the environment.
+func Comment(ctx context.Context, getenv func(string) string, opt Options, own report.Section) (string, error) {
 	pr, ok, err := PullRequestFromEnv(getenv)
 	if err != nil || !ok {
 		return "", err
 	}
-	limit := opt.Limit
-	if limit == 0 {
-		limit = Limit
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	own.Head, own.Run = pr.Head, getenv("GITHUB_RUN_ID")+"."+getenv("GITHUB_RUN_ATTEMPT")
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(opt.Limit, Limit))
 	defer cancel()
-
-	c, err := newClient(getenv("GITHUB_API_URL"), opt.Token)
+	c, err := newClient(getenv, opt.Client)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("comment on the pull request: %w", err)
 	}
-	address, err := c.keep(ctx, pr, marker(opt.App, opt.Key), body)
+	comment, err := c.keep(ctx, pr, opt, own)
 	if err != nil {
-		return "", fmt.Errorf("comment on pull request %s/%s#%d: %w", pr.Owner, pr.Repo, pr.Number, explained(err, pr))
+		return "", fmt.Errorf("comment on pull request %s: %w", pr, explained(err, pr))
 	}
-	return address, nil
+	return comment.GetHTMLURL(), nil
 }
 
 // marker is the first line of a comment. Names are hashed: whatever is in
@@ -59,67 +73,91 @@ func marker(app, key string) string {
 	return "<!-- cdkd-action " + hex.EncodeToString(sum[:12]) + " -->"
 }
 
-type client struct {
-	rest *github.Client
-	// installation tells that the token is an app's: it has no user.
-	installation bool
-}
-
-func newClient(api, token string) (*client, error) {
-	if token == "" {
-		return nil, errors.New("comment on the pull request: there is no token; give github-token, or set comment to off")
-	}
-	if api == "" {
-		api = "https://api.github.com"
-	}
-	base, err := url.Parse(strings.TrimSuffix(api, "/") + "/")
-	if err != nil || base.Host == "" {
-		return nil, fmt.Errorf("comment on the pull request: GITHUB_API_URL %q is no address", api)
-	}
-	// The token is added to every request, also to one that a redirect leads
-	// to, so redirects must not leave the host.
-	rest := github.NewClient(&http.Client{
-		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			if req.URL.Host != base.Host || req.URL.Scheme != base.Scheme || len(via) > 3 {
-				return http.ErrUseLastResponse
+// keep makes own a section of our comment.
+//
+// GitHub has no conditional edit, so two jobs that write at once may each undo
+// what the other did. A job that shares the comment therefore looks again after
+// it wrote, a little later than another's write can still be under way, until
+// its section is there. Two first comments are made one the same way.
+func (c *client) keep(ctx context.Context, pr PullRequest, opt Options, own report.Section) (*github.IssueComment, error) {
+	mark := marker(opt.App, opt.Key) + "\n"
+	var made, last *github.IssueComment
+	for look := range looks {
+		if look > 0 && !pause(ctx, cmp.Or(opt.Settling, settling)) {
+			return last, nil // what there is was written; there is no time to make sure
+		}
+		ours, err := c.find(ctx, pr, strings.TrimSpace(mark))
+		if err != nil {
+			if last != nil {
+				return last, nil
 			}
-			return nil
-		},
-	}).WithAuthToken(token)
-	rest.BaseURL = base
-	return &client{rest: rest, installation: strings.HasPrefix(token, "ghs_")}, nil
+			return nil, err
+		}
+		var before *github.IssueComment
+		if len(ours) > 0 {
+			before = ours[len(ours)-1]
+		}
+		sections := report.Sections(before.GetBody())
+		if opt.OnlyChanges && before == nil && !own.Changed && own.Outcome.ExitCode() == 0 {
+			return nil, nil
+		}
+		anew := before == nil || opt.Repost && made == nil && !slices.ContainsFunc(sections, func(s report.Section) bool { return s.Run == own.Run })
+		if anew {
+			sections = nil
+		}
+		sections = report.With(sections, own)
+		text := mark + report.Compose(sections, own.Head, report.CommentLimit-len(mark), opt.Rest)
+		switch {
+		case anew:
+			if made, err = c.create(ctx, pr, text); err != nil {
+				return last, err
+			}
+			last = made
+			c.hide(ctx, before)
+			continue
+		case before.GetBody() == text:
+			last = before
+		default:
+			edited, err := c.edit(ctx, pr, before.GetID(), text)
+			if gone(err) { // somebody deleted it in the meantime
+				made, last = nil, nil
+				continue
+			}
+			if err != nil {
+				return last, err
+			}
+			last = edited
+		}
+		if made != nil && made.GetID() != last.GetID() {
+			c.remove(ctx, pr, made.GetID())
+			made = nil
+		}
+		if len(sections) == 1 || before.GetBody() == text {
+			return last, nil
+		}
+	}
+	return last, nil
 }
 
-// keep edits our comment, or writes it when there is none.
-func (c *client) keep(ctx context.Context, pr PullRequest, marker, body string) (string, error) {
-	text := marker + "\n" + body
-	old, err := c.find(ctx, pr, marker)
-	if err != nil {
-		return "", err
+// pause waits for about d. It tells whether there is time left to do anything
+// after it.
+func pause(ctx context.Context, d time.Duration) bool {
+	d += rand.N(d/2 + 1) // so that jobs that met once do not meet again
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < 2*d {
+		return false
 	}
-	wanted := &github.IssueComment{Body: &text}
-	if old != nil {
-		if old.GetBody() == text {
-			return old.GetHTMLURL(), nil
-		}
-		edited, err := again(ctx, true, func() (*github.IssueComment, error) {
-			edited, _, err := c.rest.Issues.EditComment(ctx, pr.Owner, pr.Repo, old.GetID(), wanted)
-			return edited, err
-		})
-		if !gone(err) {
-			return edited.GetHTMLURL(), err
-		}
-		// Somebody deleted it in the meantime.
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
-	made, err := again(ctx, false, func() (*github.IssueComment, error) {
-		made, _, err := c.rest.Issues.CreateComment(ctx, pr.Owner, pr.Repo, pr.Number, wanted)
-		return made, err
-	})
-	return made.GetHTMLURL(), err
 }
 
-// find returns our comment, the oldest if there are several, or nil.
-func (c *client) find(ctx context.Context, pr PullRequest, marker string) (*github.IssueComment, error) {
+// find returns our comments, oldest first.
+func (c *client) find(ctx context.Context, pr PullRequest, marker string) ([]*github.IssueComment, error) {
 	opt := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{PerPage: 100}}
 	var candidates []*github.IssueComment
 	for {
@@ -148,24 +186,30 @@ func (c *client) find(ctx context.Context, pr PullRequest, marker string) (*gith
 		return nil, nil
 	}
 	self := c.self(ctx)
-	for _, comment := range candidates {
-		if wroteIt(self, comment.GetUser()) {
-			return comment, nil
-		}
-	}
-	return nil, nil
+	return slices.DeleteFunc(candidates, func(comment *github.IssueComment) bool { return !wroteIt(self, comment.GetUser()) }), nil
 }
 
-// self is the login behind the token, "" when the token is an app's.
-func (c *client) self(ctx context.Context) string {
-	if c.installation {
-		return ""
-	}
-	me, _, err := c.rest.Users.Get(ctx, "")
-	if err != nil {
-		return ""
-	}
-	return me.GetLogin()
+func (c *client) create(ctx context.Context, pr PullRequest, text string) (*github.IssueComment, error) {
+	return again(ctx, false, func() (*github.IssueComment, error) {
+		made, _, err := c.rest.Issues.CreateComment(ctx, pr.Owner, pr.Repo, pr.Number, &github.IssueComment{Body: &text})
+		return made, err
+	})
+}
+
+func (c *client) edit(ctx context.Context, pr PullRequest, id int64, text string) (*github.IssueComment, error) {
+	return again(ctx, true, func() (*github.IssueComment, error) {
+		edited, _, err := c.rest.Issues.EditComment(ctx, pr.Owner, pr.Repo, id, &github.IssueComment{Body: &text})
+		return edited, err
+	})
+}
+
+// remove deletes a comment that another one has taken the place of. One that
+// stays says nothing wrong.
+func (c *client) remove(ctx context.Context, pr PullRequest, id int64) {
+	_, _ = again(ctx, true, func() (any, error) {
+		_, err := c.rest.Issues.DeleteComment(ctx, pr.Owner, pr.Repo, id)
+		return nil, err
+	})
 }
 
 // wroteIt tells whether a comment can be ours. Anybody can copy a marker into a

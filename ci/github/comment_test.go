@@ -39,17 +39,28 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	s := githubtest.New()
-	t.Cleanup(s.Close)
+	return newVersionLab(t, githubtest.Versions[0])
+}
+
+func newVersionLab(t *testing.T, version string) *lab {
+	t.Helper()
+	s := githubtest.NewVersion(version)
+	t.Cleanup(func() {
+		s.Close()
+		for _, f := range s.Faults() {
+			t.Errorf("GitHub's contract: %s", f)
+		}
+	})
 	s.Token("ghs_write", githubtest.Actions, true)
 	s.Token("ghs_read", githubtest.Actions, false)
 	s.Token("ghp_person", octocat, true)
 	s.Token("v1.old", githubtest.Actions, true)
 	return &lab{s, map[string]string{
-		"GITHUB_API_URL":    s.URL,
-		"GITHUB_REPOSITORY": repo,
-		"GITHUB_EVENT_NAME": "pull_request",
-		"GITHUB_EVENT_PATH": event(t, `{"action":"opened","number":7,"pull_request":{"number":7,"head":{"repo":{"full_name":"acme/shop"}},"base":{"repo":{"full_name":"acme/shop"}}}}`),
+		"GITHUB_API_URL":     s.URL,
+		"GITHUB_GRAPHQL_URL": s.GraphQL,
+		"GITHUB_REPOSITORY":  repo,
+		"GITHUB_EVENT_NAME":  "pull_request",
+		"GITHUB_EVENT_PATH":  event(t, `{"action":"opened","number":7,"pull_request":{"number":7,"head":{"repo":{"full_name":"acme/shop"}},"base":{"repo":{"full_name":"acme/shop"}}}}`),
 	}}
 }
 
@@ -66,13 +77,29 @@ func (l *lab) getenv(name string) string { return l.env[name] }
 
 func (l *lab) comment(t *testing.T, token, key, body string) (string, error) {
 	t.Helper()
-	return Comment(t.Context(), l.getenv, Options{Token: token, App: "cdk.out", Key: key}, body)
+	return l.say(t, Options{Client: ClientOptions{Token: token}, Key: key}, report.Section{Leg: "a", Body: body + "\n"})
+}
+
+func (l *lab) say(t *testing.T, opt Options, s report.Section) (string, error) {
+	t.Helper()
+	opt.App, opt.Rest, opt.Settling = "cdk.out", "See the summary.", time.Millisecond
+	if opt.Client.Token == "" {
+		opt.Client.Token = "ghs_write"
+	}
+	return Comment(t.Context(), l.getenv, opt, s)
 }
 
 func (l *lab) bodies() []string {
 	var out []string
 	for _, c := range l.Comments(repo, 7) {
-		out = append(out, c.User.Login+": "+c.Body)
+		said := []string{}
+		for _, s := range report.Sections(c.Body) {
+			said = append(said, strings.TrimSpace(s.Body))
+		}
+		if len(said) == 0 {
+			said = []string{c.Body}
+		}
+		out = append(out, c.User.Login+": "+strings.Join(said, ", "))
 	}
 	return out
 }
@@ -96,8 +123,8 @@ func TestOneCommentIsKept(t *testing.T) {
 	}
 	must(t)(l.comment(t, "ghs_write", "other", "three"))
 	want := []string{
-		"github-actions[bot]: " + marker("cdk.out", "") + "\ntwo",
-		"github-actions[bot]: " + marker("cdk.out", "other") + "\nthree",
+		"github-actions[bot]: two",
+		"github-actions[bot]: three",
 	}
 	if diff := cmp.Diff(want, l.bodies()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -121,7 +148,7 @@ func TestOursIsFoundPastTheFirstPage(t *testing.T) {
 	}
 	must(t)(l.comment(t, "ghs_write", "", "new"))
 	all := l.bodies()
-	if len(all) != 401 || all[250] != "github-actions[bot]: "+marker("cdk.out", "")+"\nnew" {
+	if len(all) != 401 || all[250] != "github-actions[bot]: new" {
 		t.Errorf("%d comments, number 251 is %q (G-5.2.8)", len(all), all[min(250, len(all)-1)])
 	}
 }
@@ -148,7 +175,7 @@ func TestAuthorIsChecked(t *testing.T) {
 			l.Add(repo, 7, tt.author, "quoted: "+copied) // a marker elsewhere is none
 			must(t)(l.comment(t, tt.token, "", "new"))
 			all := l.bodies()
-			if edited := len(all) == 2 && strings.HasSuffix(all[0], "\nnew"); edited != tt.edits {
+			if edited := len(all) == 2 && strings.HasSuffix(all[0], ": new"); edited != tt.edits {
 				t.Errorf("edits: want %v, got %q", tt.edits, all)
 			}
 		})
@@ -161,7 +188,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 	l.Next(func(http.ResponseWriter, *http.Request) bool { return false }) // the list
 	l.Next(func(http.ResponseWriter, *http.Request) bool { l.Delete(id); return false })
 	must(t)(l.comment(t, "ghs_write", "", "new"))
-	if got := l.bodies(); len(got) != 1 || !strings.HasSuffix(got[0], "\nnew") {
+	if got := l.bodies(); len(got) != 1 || !strings.HasSuffix(got[0], ": new") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -192,18 +219,18 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	l := newLab(t)
-	if _, err := l.comment(t, "", "", "x"); err == nil || !strings.Contains(err.Error(), "github-token") || len(l.Requests()) > 0 {
+	if _, err := Comment(t.Context(), l.getenv, Options{}, report.Section{}); err == nil || !strings.Contains(err.Error(), "github-token") || len(l.Requests()) > 0 {
 		t.Errorf("no token: %v, %q", err, l.Requests())
 	}
 }
 
 func TestTooLong(t *testing.T) {
 	l := newLab(t)
-	if _, err := l.comment(t, "ghs_write", "", strings.Repeat("x", githubtest.MaxBody)); err == nil || !strings.Contains(err.Error(), "too long") {
-		t.Errorf("want GitHub's own words, got %v (G-1.5)", err)
+	must(t)(l.comment(t, "ghs_write", "", strings.Repeat("ä😀\n", 20_000)))
+	body := l.Comments(repo, 7)[0].Body
+	if s := report.Sections(body); len(s) != 1 || !s[0].Truncated || !strings.Contains(body, "See the summary.") || len(body) < report.CommentLimit/2 {
+		t.Errorf("%d bytes, %d sections (G-1.5)", len(body), len(s))
 	}
-	longest := strings.Repeat("ä😀\n", 20_000)
-	must(t)(l.comment(t, "ghs_write", "", report.Fit(longest, report.CommentLimit, "See the summary.")))
 }
 
 func TestOnlyPullRequestEvents(t *testing.T) {
@@ -260,10 +287,11 @@ func TestPatience(t *testing.T) {
 			case <-r.Context().Done():
 			case <-release:
 			}
+			w.WriteHeader(http.StatusBadGateway)
 			return true
 		})
 		defer close(release)
-		_, err := Comment(t.Context(), l.getenv, Options{Token: "ghs_write", Limit: 50 * time.Millisecond}, "x")
+		_, err := Comment(t.Context(), l.getenv, Options{Client: ClientOptions{Token: "ghs_write"}, Limit: 50 * time.Millisecond}, report.Section{})
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("want the deadline, got %v", err)
 		}

@@ -16,7 +16,12 @@ type PullRequest struct {
 	// Fork tells that its branch is in another repository; the token of a run
 	// for it may only read.
 	Fork bool
+	// Head is the commit that the run is about, "" when the event does not say.
+	Head string
 }
+
+// String is owner/repo#number.
+func (pr PullRequest) String() string { return fmt.Sprintf("%s/%s#%d", pr.Owner, pr.Repo, pr.Number) }
 
 // PullRequestFromEnv returns the pull request that a run is for. ok is false
 // when the event is none of a pull request.
@@ -41,5 +46,5 @@ func PullRequestFromEnv(getenv func(string) string) (pr PullRequest, ok bool, er
 		return pr, false, fmt.Errorf("read the event that started the run from %s: it names no pull request of %q", path, getenv("GITHUB_REPOSITORY"))
 	}
 	head, base := e.GetPullRequest().GetHead().GetRepo().GetFullName(), e.GetPullRequest().GetBase().GetRepo().GetFullName()
-	return PullRequest{Owner: owner, Repo: repo, Number: number, Fork: head != base}, true, nil
+	return PullRequest{Owner: owner, Repo: repo, Number: number, Fork: head != base, Head: e.GetPullRequest().GetHead().GetSHA()}, true, nil
 }

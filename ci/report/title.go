@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 )
 
@@ -59,7 +60,7 @@ func title(run *result.Run, name func(string) string) string {
 		return fmt.Sprintf("%s %s, with %s left to take care of", did, subject, count(n, "resource"))
 	}
 	if planned(run) {
-		return wouldDo(run, subject)
+		return wouldChange(run, subject)
 	}
 	c := run.Counts()
 	c.Unchanged = 0
@@ -72,8 +73,18 @@ func title(run *result.Run, name func(string) string) string {
 	return did + " " + subject
 }
 
-func wouldDo(run *result.Run, subject string) string {
-	n := runCounts(run)
+func wouldChange(run *result.Run, subject string) string {
+	if text := wouldDo(runCounts(run)); text != "" {
+		return "This would " + text + " in " + subject
+	}
+	if run.Changed() {
+		return "This would change only outputs of " + subject
+	}
+	return "No changes in " + subject
+}
+
+// wouldDo is "delete 1 resource, replace 2 and create 3", "" for nothing.
+func wouldDo(n plan.Counts) string {
 	var parts []string
 	for _, a := range actions {
 		switch {
@@ -84,18 +95,11 @@ func wouldDo(run *result.Run, subject string) string {
 			parts = append(parts, verb(a, n[a]))
 		}
 	}
-	if len(parts) == 0 {
-		if run.Changed() {
-			return "This would change only outputs of " + subject
-		}
-		return "No changes in " + subject
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
 	}
 	last := len(parts) - 1
-	text := parts[last]
-	if last > 0 {
-		text = strings.Join(parts[:last], ", ") + " and " + text
-	}
-	return "This would " + text + " in " + subject
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
 func failed(run *result.Run) bool {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/ci"
-	"github.com/org/cdkd-action/ci/github"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/assembly"
@@ -118,29 +117,6 @@ func (s *step) finish(run *result.Run) error {
 	s.surface.Annotate(run)
 	s.comment(run)
 	return ended(end.StepCode)
-}
-
-// comment keeps the pull request's comment up to date. That it could not is a
-// notice and changes nothing else.
-func (s *step) comment(run *result.Run) {
-	if s.in.Comment == ci.CommentOff || s.in.GitHubToken == "" {
-		return
-	}
-	opt := github.Options{Token: s.in.GitHubToken, App: s.in.WorkingDirectory + "\x00" + s.in.App, Key: s.in.CommentKey}
-	if at, cancelled := s.window.Deadline(); cancelled {
-		if opt.Limit = time.Until(at) - 500*time.Millisecond; opt.Limit <= 0 {
-			return
-		}
-	}
-	rest := "The whole report is in the summary of the workflow run."
-	url, err := github.Comment(context.Background(), s.surface.Getenv, opt, s.surface.Redact(report.Comment(run, report.CommentLimit, rest)))
-	if err != nil {
-		s.surface.Notice(ci.Annotation{Title: "Pull request comment", Message: err.Error()})
-		return
-	}
-	if url != "" {
-		s.set("comment-url", url)
-	}
 }
 
 func (s *step) bootstrap(ctx context.Context) error {

@@ -102,7 +102,7 @@ func (s *show) plan(ctx context.Context) error {
 		return errors.New("the pull request has no comment")
 	}
 	s.say("The comment on the pull request, as Markdown:\n")
-	s.indented(body, "    │ ")
+	s.indented(visible(body), "    │ ")
 	return nil
 }
 
@@ -221,3 +221,14 @@ func (s *show) indented(text, margin string) {
 }
 
 func (s *show) app(name string) string { return filepath.Join(s.dir, "shop", name) }
+
+// visible is a comment without the lines that only programs read.
+func visible(markdown string) string {
+	var b strings.Builder
+	for line := range strings.Lines(markdown) {
+		if !strings.HasPrefix(line, "<!-- ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}

@@ -1,9 +1,11 @@
-// Package githubtest is a GitHub for tests and demonstrations: the part of the
-// REST API that keeps comments on pull requests, over HTTP.
+// Package githubtest is a GitHub for tests: the part of its APIs that we call,
+// over HTTP.
 //
-// It answers as GitHub does also where GitHub refuses: pages of 30 or up to
-// 100 with Link headers, 422 for a body that is too long, 403 for a token that
-// may only read, 404 for what is not there, and rate limits on demand.
+// Every request and every answer is held against GitHub's own OpenAPI document;
+// what breaks it is in [Server.Faults]. The rules that the document lacks are
+// here: pages of 30 or up to 100 with Link headers, 422 for a body that is too
+// long, 403 for a token that may only read, 404 for what is not there, and rate
+// limits on demand.
 package githubtest
 
 import (
@@ -25,9 +27,26 @@ const MaxBody = 65_536
 
 // A User is who a token belongs to, or who wrote a comment.
 type User struct {
-	Login string `json:"login"`
-	ID    int64  `json:"id"`
-	Type  string `json:"type"` // User or Bot
+	Login string
+	ID    int64
+	Type  string // User or Bot
+}
+
+// MarshalJSON writes all that GitHub says of a user.
+func (u User) MarshalJSON() ([]byte, error) {
+	at := "https://api.github.com/users/" + url.PathEscape(u.Login)
+	all := map[string]any{
+		"login": u.Login, "id": u.ID, "type": u.Type, "node_id": fmt.Sprint("U_", u.ID), "site_admin": false, "gravatar_id": "",
+		"avatar_url": "https://avatars.githubusercontent.com/u/" + fmt.Sprint(u.ID), "html_url": "https://github.com/" + url.PathEscape(u.Login), "url": at,
+	}
+	for _, list := range []string{"followers", "following", "gists", "starred", "subscriptions", "organizations", "repos", "events", "received_events"} {
+		name := list
+		if list == "organizations" {
+			name = "orgs"
+		}
+		all[list+"_url"] = at + "/" + name
+	}
+	return json.Marshal(all)
 }
 
 // Actions is the user of a workflow's own token.
@@ -45,15 +64,22 @@ type Comment struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 
+	// Minimized tells that it was folded away.
+	Minimized bool `json:"-"`
+
 	issue string // owner/repo/number
 }
 
 // A Server holds one GitHub.
 type Server struct {
-	// URL is what GITHUB_API_URL says.
-	URL string
+	// URL is what GITHUB_API_URL says, GraphQL what GITHUB_GRAPHQL_URL does.
+	URL, GraphQL string
+
+	contract *contract
 
 	mu       sync.Mutex
+	faults   []string
+	pulls    map[string][]int // pull requests by commit
 	http     *httptest.Server
 	tokens   map[string]token
 	comments []*Comment
@@ -67,19 +93,52 @@ type token struct {
 	write bool
 }
 
-// New starts a server on this machine. Close ends it.
-func New() *Server {
-	s := &Server{tokens: map[string]token{}}
+// New starts a server on this machine that is github.com. Close ends it.
+func New() *Server { return NewVersion(Versions[0]) }
+
+// NewVersion starts one of [Versions].
+func NewVersion(version string) *Server {
+	c, err := newContract(version)
+	if err != nil {
+		panic(err) // the documents are part of the program
+	}
+	s := &Server{tokens: map[string]token{}, pulls: map[string][]int{}, contract: c}
 	mux := http.NewServeMux()
 	const repo = "/api/v3/repos/{owner}/{repo}"
 	mux.HandleFunc("GET /api/v3/user", s.as(s.user))
 	mux.HandleFunc("GET "+repo+"/issues/{number}/comments", s.as(s.list))
 	mux.HandleFunc("POST "+repo+"/issues/{number}/comments", s.as(s.create))
 	mux.HandleFunc("PATCH "+repo+"/issues/comments/{id}", s.as(s.edit))
+	mux.HandleFunc("DELETE "+repo+"/issues/comments/{id}", s.as(s.remove))
+	mux.HandleFunc("GET "+repo+"/commits/{sha}/pulls", s.as(s.pullsOf))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "Not Found") })
-	s.http = httptest.NewServer(mux)
-	s.URL = s.http.URL + "/api/v3"
+	minimize := s.as(s.minimize)
+	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/graphql" {
+			minimize(w, r)
+			return
+		}
+		faults := s.contract.check(w, r, "/api/v3", mux)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.faults = append(s.faults, faults...)
+	}))
+	s.URL, s.GraphQL = s.http.URL+"/api/v3", s.http.URL+"/api/graphql"
 	return s
+}
+
+// Faults returns in what requests and answers broke the contract.
+func (s *Server) Faults() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.faults)
+}
+
+// Merge makes a commit one of a pull request.
+func (s *Server) Merge(repo, commit string, number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pulls[repo+"@"+commit] = append(s.pulls[repo+"@"+commit], number)
 }
 
 // Close ends the server.
@@ -165,7 +224,20 @@ func (s *Server) user(w http.ResponseWriter, _ *http.Request, t token) {
 		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
 		return
 	}
-	reply(w, http.StatusOK, t.user)
+	text, _ := json.Marshal(t.user)
+	var all map[string]any
+	if json.Unmarshal(text, &all) != nil {
+		panic("a user is no JSON object")
+	}
+	for _, n := range []string{"public_repos", "public_gists", "followers", "following"} {
+		all[n] = 0
+	}
+	for _, n := range []string{"name", "company", "blog", "location", "email", "hireable", "bio"} {
+		all[n] = nil
+	}
+	all["user_view_type"] = "public"
+	all["blog"], all["created_at"], all["updated_at"] = "", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"
+	reply(w, http.StatusOK, all)
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request, _ token) {
@@ -217,6 +289,54 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request, _ token) {
 		s.comments[i].Body, s.comments[i].UpdatedAt = body, time.Now().UTC()
 		reply(w, http.StatusOK, s.comments[i])
 	}
+}
+
+func (s *Server) remove(w http.ResponseWriter, r *http.Request, _ token) {
+	before := len(s.comments)
+	id, _ := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	s.comments = slices.DeleteFunc(s.comments, func(c *Comment) bool { return c.ID == id })
+	if len(s.comments) == before {
+		refuse(w, http.StatusNotFound, "Not Found")
+		return
+	}
+	w.Header().Del("Content-Type")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Server) pullsOf(w http.ResponseWriter, r *http.Request, _ token) {
+	repo := r.PathValue("owner") + "/" + r.PathValue("repo")
+	out := []map[string]any{}
+	for _, number := range s.pulls[repo+"@"+r.PathValue("sha")] {
+		text, err := documents.ReadFile("openapi/pull-request.json")
+		var pull map[string]any
+		if err != nil || json.Unmarshal(text, &pull) != nil {
+			panic("the example of a pull request cannot be read")
+		}
+		pull["number"], pull["merge_commit_sha"], pull["merged_at"], pull["state"] = number, r.PathValue("sha"), "2026-11-29T12:00:00Z", "closed"
+		out = append(out, pull)
+	}
+	reply(w, http.StatusOK, out)
+}
+
+// minimize is the one mutation of the GraphQL API that is known here.
+func (s *Server) minimize(w http.ResponseWriter, r *http.Request, _ token) {
+	var in struct {
+		Query     string
+		Variables struct{ ID string }
+	}
+	if json.NewDecoder(r.Body).Decode(&in) != nil || !strings.HasPrefix(in.Query, "mutation($id:ID!){minimizeComment(input:{subjectId:$id,classifier:OUTDATED})") {
+		s.faults = append(s.faults, "GraphQL: unknown query "+in.Query)
+		refuse(w, http.StatusBadRequest, "Problems parsing JSON")
+		return
+	}
+	for _, c := range s.comments {
+		if c.NodeID == in.Variables.ID {
+			c.Minimized = true
+			reply(w, http.StatusOK, map[string]any{"data": map[string]any{"minimizeComment": map[string]any{"minimizedComment": map[string]bool{"isMinimized": true}}}})
+			return
+		}
+	}
+	reply(w, http.StatusOK, map[string]any{"errors": []any{map[string]string{"type": "NOT_FOUND", "message": "Could not resolve to a node"}}})
 }
 
 func (s *Server) add(issue string, user User, body string) *Comment {

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/ci/github"
+	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/engine/result"
+)
+
+// comment keeps the pull request's comment up to date. That it could not is a
+// notice and changes nothing else.
+func (s *step) comment(run *result.Run) {
+	if s.in.Comment == ci.CommentOff || s.in.GitHubToken == "" {
+		return
+	}
+	opt := github.Options{
+		Client: s.githubClient(), App: s.app(), Key: s.in.CommentKey,
+		Repost: s.in.Comment == ci.CommentRepost, OnlyChanges: s.in.Comment == ci.CommentChanges,
+		Rest: "The whole report is in " + s.summaryLink() + ".",
+	}
+	if at, cancelled := s.window.Deadline(); cancelled {
+		if opt.Limit = time.Until(at) - 500*time.Millisecond; opt.Limit <= 0 {
+			return
+		}
+	}
+	own := report.NewSection(run)
+	own.Leg, own.Name = s.leg()
+	own.Title, own.Body = s.surface.Redact(own.Title), s.surface.Redact(own.Body)
+	url, err := github.Comment(context.Background(), s.surface.Getenv, opt, own)
+	if err != nil {
+		s.surface.Notice(ci.Annotation{Title: "Pull request comment", Message: err.Error()})
+		return
+	}
+	if url != "" {
+		s.set("comment-url", url)
+	}
+}
+
+func (s *step) githubClient() github.ClientOptions {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	proxy := proxyFromEnv()
+	transport.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
+	return github.ClientOptions{Token: s.in.GitHubToken, Transport: transport}
+}
+
+// app tells apart the apps of a repository.
+func (s *step) app() string { return s.in.WorkingDirectory + "\x00" + s.in.App }
+
+// leg tells apart the jobs that work on one app for the same pull request: by
+// which stacks they work on, and where.
+func (s *step) leg() (id, name string) {
+	stacks := slices.Sorted(slices.Values(s.in.Stacks))
+	all := append(stacks, "\x00", fmt.Sprint(s.in.All, s.in.Exclusively), s.in.Region, s.in.RoleARN, s.in.StateBucket, s.in.StatePrefix)
+	sum := sha256.Sum256([]byte(strings.Join(all, "\x00")))
+	return hex.EncodeToString(sum[:8]), strings.Join(stacks, " ")
+}
+
+// runURL is the page of the workflow run, "" outside of one.
+func (s *step) runURL() string {
+	server, repo, id := s.surface.Getenv("GITHUB_SERVER_URL"), s.surface.Getenv("GITHUB_REPOSITORY"), s.surface.Getenv("GITHUB_RUN_ID")
+	if server == "" || repo == "" || id == "" {
+		return ""
+	}
+	return server + "/" + repo + "/actions/runs/" + id
+}
+
+func (s *step) summaryLink() string {
+	if at := s.runURL(); at != "" {
+		return "[the summary of the workflow run](" + at + ")"
+	}
+	return "the summary of the workflow run"
+}

@@ -31,6 +31,7 @@ require (
 	github.com/rs/zerolog v1.35.1
 	github.com/sethvargo/go-githubactions v1.3.2
 	github.com/spf13/cobra v1.10.2
+	golang.org/x/time v0.16.0
 )
 
 require (

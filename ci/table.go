@@ -188,8 +188,8 @@ var table = []Input{
 		Description: "How long to keep trying for a lock that somebody else holds, beyond the few seconds that are always tried, such as `10m`."},
 	{Name: "resource-timeout", Field: func(in *Inputs) any { return &in.ResourceTimeout }, Default: "30m", Commands: changing, Positive: true,
 		Description: "How long one operation on one resource may take."},
-	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Default: "10", Commands: changing, Positive: true,
-		Description: "How many resources of a stack are worked on at once."},
+	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Commands: changing, Positive: true,
+		Description: "How many resources of a stack are worked on at once. By default 10 of each AWS service, and 64 in all."},
 	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: slices.Concat(onApp, []Name{StateDestroy}), Positive: true,
 		Description: "How many independent stacks are worked on at once."},
 

@@ -102,29 +102,39 @@ func (d *deployment) named() *creates {
 // lookUpNames begins to ask who has the names, all at once within a limit for
 // each API.
 func (d *deployment) lookUpNames(ctx context.Context) {
-	const each, topics = 10, 4
-	slots, looking := map[string]chan struct{}{}, d.creates.looking
+	looking := d.creates.looking
 	for _, n := range d.creates.names {
-		typ := n.request.Type
-		if slots[typ] == nil {
-			limit := each
-			if typ == "AWS::SNS::Topic" {
-				limit = topics
-			}
-			slots[typ], looking[typ] = make(chan struct{}, limit), &sync.WaitGroup{}
+		if looking[n.request.Type] == nil {
+			looking[n.request.Type] = &sync.WaitGroup{}
 		}
 	}
 	for _, n := range d.creates.names {
 		if n.late {
 			continue
 		}
-		slot := slots[n.request.Type]
+		slot := d.e.lookUps(n.request.Type)
 		looking[n.request.Type].Go(func() {
 			slot <- struct{}{}
 			defer func() { <-slot }()
 			d.lookUp(ctx, n)
 		})
 	}
+}
+
+// lookUps are the places of those that look names of a type up at the same time,
+// for all stacks of the run.
+func (e *Engine) lookUps(typ string) chan struct{} {
+	const each, topics = 10, 4
+	limit := each
+	if typ == "AWS::SNS::Topic" {
+		limit = topics
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.looking[typ] == nil {
+		e.looking[typ] = make(chan struct{}, limit)
+	}
+	return e.looking[typ]
 }
 
 // lookUp decides whether a create may take its name.

@@ -13,8 +13,8 @@ import (
 	"github.com/org/cdkd-action/engine/state"
 )
 
-// DeployOptions govern a deploy. The zero value is not useful: limits and
-// concurrency must be set.
+// DeployOptions govern a deploy. The zero value is not useful: time limits and
+// how many stacks are worked on at once must be set.
 type DeployOptions struct {
 	Selection
 	Parameters map[string]string // Name=value or Stack:Name=value
@@ -29,7 +29,7 @@ type DeployOptions struct {
 
 	LockWait         time.Duration // beyond the ordinary attempts
 	ResourceTimeout  time.Duration
-	Concurrency      int // resources of one stack
+	Concurrency      int // resources of one stack; 0: as many as their services take
 	StackConcurrency int
 }
 

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
@@ -294,7 +293,9 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	d.world.mu.Unlock()
 
 	stop, done := d.stopping(false)
-	outcomes := d.remove(ctx, order, rows, graph.Options{Limit: d.opt.Concurrency, KeepGoing: true, Stop: stop}, retry.ForDestroy(retry.Classifier{Deleting: true}))
+	opt := d.pace(stop)
+	opt.KeepGoing = true
+	outcomes := d.remove(ctx, order, rows, opt, retry.ForDestroy(retry.Classifier{Deleting: true}))
 	done()
 	err := d.settle(outcomes)
 	d.world.mu.Lock()

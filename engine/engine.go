@@ -96,6 +96,7 @@ type Engine struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
+	looking  map[string]chan struct{} // see lookUps
 }
 
 // A session is one region of the account.
@@ -106,7 +107,7 @@ type session struct {
 
 // New returns an engine. It sends no request.
 func New(config Config) *Engine {
-	e := &Engine{config: config, sessions: map[string]*session{}}
+	e := &Engine{config: config, sessions: map[string]*session{}, looking: map[string]chan struct{}{}}
 	if e.config.Secrets == nil {
 		e.config.Secrets = &secret.Set{}
 	}

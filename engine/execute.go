@@ -28,7 +28,7 @@ import (
 func (d *deployment) execute(ctx context.Context) error {
 	stop, done := d.stopping(true)
 	defer done()
-	opt := graph.Options{Limit: d.opt.Concurrency, Stop: stop}
+	opt := d.pace(stop)
 
 	var tasks []graph.Task
 	changing := map[string]bool{}
@@ -38,7 +38,7 @@ func (d *deployment) execute(ctx context.Context) error {
 			d.res.Counts.Unchanged++
 		case !c.Gone():
 			changing[c.LogicalID] = true
-			tasks = append(tasks, graph.Task{ID: c.LogicalID, Cost: cost(c), Run: func(ctx context.Context) error { return d.perform(ctx, c) }})
+			tasks = append(tasks, graph.Task{ID: c.LogicalID, API: service(c.Type), Cost: cost(c), Run: func(ctx context.Context) error { return d.perform(ctx, c) }})
 		}
 	}
 	after := d.waits.Restrict(func(id string) bool { return changing[id] })
@@ -105,34 +105,6 @@ func (e *ResourcesError) Unwrap() error { return e.First }
 // errLetGo is the failure of an operation that was not waited for because the
 // run is ending.
 var errLetGo = errors.New("not waited for: the run is ending")
-
-// cost is how long an operation is expected to take, as far as that differs
-// enough to decide who goes first.
-func cost(c *plan.Change) time.Duration {
-	if d, ok := slowTypes[c.Type]; ok {
-		return d
-	}
-	if c.Route.ProvisionedBy == state.ByCloudControl {
-		return 5 * time.Second
-	}
-	return time.Second
-}
-
-var slowTypes = map[string]time.Duration{
-	"AWS::CloudFormation::Stack":                20 * time.Second,
-	"AWS::CloudFront::Distribution":             4 * time.Minute,
-	"AWS::DynamoDB::Table":                      10 * time.Second,
-	"AWS::EC2::Instance":                        30 * time.Second,
-	"AWS::EC2::NatGateway":                      2 * time.Minute,
-	"AWS::EKS::Cluster":                         10 * time.Minute,
-	"AWS::ElastiCache::ReplicationGroup":        10 * time.Minute,
-	"AWS::ElasticLoadBalancingV2::LoadBalancer": 2 * time.Minute,
-	"AWS::IAM::Role":                            10 * time.Second, // until other services see it
-	"AWS::OpenSearchService::Domain":            15 * time.Minute,
-	"AWS::RDS::DBCluster":                       8 * time.Minute,
-	"AWS::RDS::DBInstance":                      10 * time.Minute,
-	"AWS::Redshift::Cluster":                    10 * time.Minute,
-}
 
 // perform does what the plan says about one resource, with the values that are
 // known now that everything before it is done.

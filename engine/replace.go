@@ -252,7 +252,7 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, p
 	var tasks []graph.Task
 	for _, id := range order {
 		row := rows[id]
-		tasks = append(tasks, graph.Task{ID: id, Cost: slowTypes[row.ResourceType], Run: func(ctx context.Context) error {
+		tasks = append(tasks, graph.Task{ID: id, API: service(row.ResourceType), Cost: slowTypes[row.ResourceType], Run: func(ctx context.Context) error {
 			if !old && plan.Keeps(plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)) {
 				d.retained(id, row)
 				d.change(func(r *state.Record) { r.Remove(id) })

@@ -158,7 +158,7 @@ func (u *undoing) operations(ctx context.Context, completed []*state.Operation) 
 			continue // gone already
 		}
 		rows[id] = row
-		tasks = append(tasks, graph.Task{ID: id, Run: func(ctx context.Context) error {
+		tasks = append(tasks, graph.Task{ID: id, API: service(row.ResourceType), Run: func(ctx context.Context) error {
 			err := u.uncreate(ctx, op, row)
 			u.report(op, err)
 			if errors.As(err, new(*skip)) {
@@ -168,8 +168,9 @@ func (u *undoing) operations(ctx context.Context, completed []*state.Operation) 
 		}})
 	}
 	order = slices.DeleteFunc(order, func(id string) bool { return rows[id] == nil })
-	outcomes := graph.Run(ctx, tasks, deletion(order, rows),
-		graph.Options{Limit: u.opt.Concurrency, KeepGoing: true, Stop: u.e.config.Window.Draining()})
+	opt := u.pace(u.e.config.Window.Draining())
+	opt.KeepGoing = true
+	outcomes := graph.Run(ctx, tasks, deletion(order, rows), opt)
 	for _, id := range order {
 		switch outcomes[id].Status {
 		case graph.NotStarted:

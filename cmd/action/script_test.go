@@ -121,9 +121,9 @@ func awsCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// fault service:Action [hold | drop | drop-after | STATUS CODE | CODE] [mentions=TEXT] [nth=N]
+// fault service:Action [hold | drop | drop-after | STATUS CODE | CODE] [mentions=TEXT] [nth=N] [count=N]
 // makes calls go wrong, those that have the text in their path or body, from
-// the Nth on. "!" makes only the first of them go wrong.
+// the Nth on, count of them. "!" makes only the first of them go wrong.
 func fault(ts *testscript.TestScript, neg bool, args []string) {
 	service, action, _ := strings.Cut(args[0], ":")
 	f := sandbox.Fault{Service: service, Action: action}
@@ -138,6 +138,10 @@ func fault(ts *testscript.TestScript, neg bool, args []string) {
 			n, err := strconv.Atoi(v)
 			ts.Check(err)
 			f.Nth = n
+		case "count":
+			n, err := strconv.Atoi(v)
+			ts.Check(err)
+			f.Count = n
 		default:
 			ts.Fatalf("fault: %s is unknown", name)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -216,6 +217,40 @@ func TestRunRespectsOrder(t *testing.T) {
 			t.Fatalf("%d ran at once, the limit is 3", most)
 		}
 	}
+}
+
+// TestRunEachAPI: the tasks of one API wait for each other, and those of
+// another go past them.
+func TestRunEachAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		calling, most := map[string]int{}, map[string]int{}
+		all := 0
+		var tasks []Task
+		for i := range 24 {
+			api := []string{"sqs", "s3"}[i/12]
+			tasks = append(tasks, Task{ID: fmt.Sprintf("r%02d", i), API: api, Run: func(context.Context) error {
+				mu.Lock()
+				calling[api]++
+				most[api] = max(most[api], calling[api])
+				all = max(all, calling["sqs"]+calling["s3"])
+				mu.Unlock()
+				time.Sleep(time.Second)
+				mu.Lock()
+				calling[api]--
+				mu.Unlock()
+				return nil
+			}})
+		}
+		start := time.Now()
+		Run(t.Context(), tasks, nil, Options{Limit: 7, EachAPI: 4})
+		if d := cmp.Diff(map[string]int{"sqs": 4, "s3": 4}, most); d != "" || all != 7 {
+			t.Errorf("at once, of each API (-want +got):\n%s\nand in all %d, want 7", d, all)
+		}
+		if took := time.Since(start); took != 4*time.Second {
+			t.Errorf("took %s: an API that is busy held up the other", took)
+		}
+	})
 }
 
 func TestRunFailure(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 // A Task is something to be done to one resource.
 type Task struct {
 	ID   string
+	API  string        // what it calls, for Options.EachAPI
 	Cost time.Duration // how long it is expected to take; decides who goes first
 	Run  func(context.Context) error
 }
@@ -35,8 +36,9 @@ type Outcome struct {
 
 // Options govern a run.
 type Options struct {
-	Limit int             // tasks at once; 0: as many as are ready
-	Stop  <-chan struct{} // closing it lets nothing new start
+	Limit   int             // tasks at once; 0: as many as are ready
+	EachAPI int             // tasks at once that call the same API; 0: no limit
+	Stop    <-chan struct{} // closing it lets nothing new start
 	// KeepGoing lets tasks that do not depend on a failed one start all the
 	// same. Without it the first failure stops new work.
 	KeepGoing bool
@@ -59,8 +61,11 @@ func Run(ctx context.Context, tasks []Task, after Edges, opt Options) map[string
 			default:
 			}
 		}
-		for !stopped && len(s.ready) > 0 && (opt.Limit <= 0 || running < opt.Limit) {
-			t := s.next()
+		for !stopped && (opt.Limit <= 0 || running < opt.Limit) {
+			t, ok := s.next(opt.EachAPI)
+			if !ok {
+				break
+			}
 			running++
 			go func() { results <- run(ctx, t) }()
 		}
@@ -118,14 +123,15 @@ type schedule struct {
 	dependents map[string][]string
 	missing    map[string]int // producers that are not done yet
 	chain      map[string]time.Duration
-	ready      []string // longest chain first
+	ready      []string       // longest chain first
+	calling    map[string]int // tasks under way, by API
 	outcomes   map[string]Outcome
 }
 
 func newSchedule(tasks []Task, after Edges) *schedule {
 	s := &schedule{
 		tasks: map[string]Task{}, position: map[string]int{}, dependents: map[string][]string{},
-		missing: map[string]int{}, chain: map[string]time.Duration{}, outcomes: map[string]Outcome{},
+		missing: map[string]int{}, chain: map[string]time.Duration{}, calling: map[string]int{}, outcomes: map[string]Outcome{},
 	}
 	for i, t := range tasks {
 		s.tasks[t.ID], s.position[t.ID] = t, i
@@ -170,13 +176,20 @@ func (s *schedule) sort() {
 	})
 }
 
-func (s *schedule) next() Task {
-	id := s.ready[0]
-	s.ready = s.ready[1:]
-	return s.tasks[id]
+// next takes the first ready task whose API is not called by as many already.
+func (s *schedule) next(each int) (t Task, ok bool) {
+	i := slices.IndexFunc(s.ready, func(id string) bool { return each <= 0 || s.calling[s.tasks[id].API] < each })
+	if i < 0 {
+		return Task{}, false
+	}
+	t = s.tasks[s.ready[i]]
+	s.ready = slices.Delete(s.ready, i, i+1)
+	s.calling[t.API]++
+	return t, true
 }
 
 func (s *schedule) end(e ended) {
+	s.calling[s.tasks[e.id].API]--
 	if e.err != nil {
 		s.outcomes[e.id] = Outcome{Status: Failed, Err: e.err}
 		s.skip(e.id)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -170,7 +171,9 @@ func (d *Driver) Lookup(ctx context.Context, r *Request) (*Holder, error) {
 	if d.res.Lookup == nil {
 		return nil, nil
 	}
-	return d.res.Lookup(ctx, d.prepare(r))
+	return retry.Read(ctx, retry.Task{Name: r.LogicalID, Draining: r.Draining}, func(ctx context.Context) (*Holder, error) {
+		return d.res.Lookup(ctx, d.prepare(r))
+	})
 }
 
 // Find looks for what an unanswered create may have made, "" for nothing.
@@ -178,7 +181,9 @@ func (d *Driver) Find(ctx context.Context, r *Request) (string, error) {
 	if d.res.Find == nil {
 		return "", nil
 	}
-	return d.res.Find(ctx, d.prepare(r))
+	return retry.Read(ctx, retry.Task{Name: r.LogicalID, Draining: r.Draining}, func(ctx context.Context) (string, error) {
+		return d.res.Find(ctx, d.prepare(r))
+	})
 }
 
 // Known returns the attributes that can be told before the create, nil for

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
 
+	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -49,7 +50,7 @@ func New(config aws.Config) *Resolver {
 }
 
 // once asks a question that others may be asking at the same time. An error is
-// not remembered: its cause may pass.
+// not remembered: its cause may pass. That of a throttle is waited out.
 func (r *Resolver) once(ctx context.Context, question string, ask func() (any, bool, error)) (any, bool, error) {
 	r.mu.Lock()
 	a, ok := r.asked[question]
@@ -66,7 +67,10 @@ func (r *Resolver) once(ctx context.Context, question string, ask func() (any, b
 			return nil, false, context.Cause(ctx)
 		}
 	}
-	a.value, a.secret, a.err = ask()
+	a.err = retry.Do(ctx, retry.ForReading(), retry.Task{Name: question}, func(context.Context) (err error) {
+		a.value, a.secret, err = ask()
+		return err
+	})
 	if a.err != nil {
 		r.mu.Lock()
 		delete(r.asked, question)
@@ -138,7 +142,9 @@ func (r *Resolver) AvailabilityZones(ctx context.Context, region string) ([]stri
 func (r *Resolver) SSMParameters(ctx context.Context, names []string) (map[string]string, error) {
 	values := map[string]string{}
 	for group := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(names))), 10) { // the API's limit
-		out, err := ssm.NewFromConfig(r.config).GetParameters(ctx, &ssm.GetParametersInput{Names: group})
+		out, err := retry.Read(ctx, retry.Task{}, func(ctx context.Context) (*ssm.GetParametersOutput, error) {
+			return ssm.NewFromConfig(r.config).GetParameters(ctx, &ssm.GetParametersInput{Names: group})
+		})
 		if err != nil {
 			return nil, fmt.Errorf("read SSM parameters %s: %w", strings.Join(group, ", "), err)
 		}

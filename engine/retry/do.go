@@ -234,3 +234,13 @@ func pause(ctx context.Context, draining <-chan struct{}, d time.Duration, last 
 		return errors.Join(context.Cause(ctx), last)
 	}
 }
+
+// Read calls read until it is not throttled any more; every other failure is
+// returned at once.
+func Read[T any](ctx context.Context, t Task, read func(context.Context) (T, error)) (v T, err error) {
+	err = Do(ctx, ForReading(), t, func(ctx context.Context) error {
+		v, err = read(ctx)
+		return err
+	})
+	return v, err
+}

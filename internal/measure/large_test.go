@@ -41,7 +41,34 @@ func BenchmarkLargeDeploy(b *testing.B) {
 	}
 }
 
+// BenchmarkThrottledDeploy deploys while a service takes fewer calls than the
+// stack makes: the fewer are refused, the sooner the account has its rate back.
+func BenchmarkThrottledDeploy(b *testing.B) {
+	e, deploy, _, aws := largeSandbox(b)
+	deploy.Concurrency = 0
+	aws.AddFault(sandbox.Fault{ID: "slow down", Service: "sqs", Code: "ThrottlingException", Rate: 20, Burst: 20})
+	for b.Loop() {
+		check(b)(e.Deploy(b.Context(), deploy))
+	}
+	refused, calls := 0, 0
+	for _, r := range aws.Log() {
+		if r.Service == "sqs" {
+			calls++
+		}
+		if r.Fault != "" {
+			refused++
+		}
+	}
+	b.ReportMetric(float64(calls), "sqs-calls")
+	b.ReportMetric(float64(refused), "refused")
+}
+
 func largeStack(b *testing.B) (*engine.Engine, engine.DeployOptions, engine.DiffOptions) {
+	e, deploy, diff, _ := largeSandbox(b)
+	return e, deploy, diff
+}
+
+func largeSandbox(b *testing.B) (*engine.Engine, engine.DeployOptions, engine.DiffOptions, *sandbox.Sandbox) {
 	aws, err := sandbox.Start(b.Context(), sandbox.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -60,7 +87,8 @@ func largeStack(b *testing.B) (*engine.Engine, engine.DeployOptions, engine.Diff
 	sel := engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}}
 	return e,
 		engine.DeployOptions{Selection: sel, ResourceTimeout: time.Minute, Concurrency: 64, StackConcurrency: 1},
-		engine.DiffOptions{Selection: sel, StackConcurrency: 1}
+		engine.DiffOptions{Selection: sel, StackConcurrency: 1},
+		aws
 }
 
 func check(b *testing.B) func(*result.Run, error) {
@@ -72,7 +100,7 @@ func check(b *testing.B) func(*result.Run, error) {
 		}
 		for _, s := range run.Stacks {
 			if s.Outcome != result.Success && s.Outcome != result.NoChange {
-				b.Fatalf("%s: %s: %s", s.Name, s.Outcome, s.Message)
+				b.Fatalf("%s: %s: %s %+v", s.Name, s.Outcome, s.Message, s.Failures)
 			}
 		}
 	}

@@ -14,12 +14,8 @@ var (
 )
 
 const (
-	latency = 100 * time.Millisecond
-
-	// inputConcurrency lets all resources of the wide stack be worked on at
-	// once. What the input is by default is measured beside it.
-	inputConcurrency = "48"
-	byDefault        = ""
+	latency   = 100 * time.Millisecond
+	byDefault = "" // what the input concurrency is without a word
 )
 
 // A chapter is one run of the program on the wide stack.
@@ -34,11 +30,11 @@ type chapter struct {
 }
 
 var (
-	first = chapter{"first deploy", "deploy", wide, inputConcurrency, firstDeploy(), "time ≤ 1.3 × needed, memory ≤ 120 MB, first request ≤ 150 ms"}
-	same  = chapter{"deploy without a change", "deploy", wide, inputConcurrency, nil, "requests ≤ 12, one after another ≤ 4"}
-	eight = chapter{"update of 8 queues", "deploy", changed, inputConcurrency, nil, ""}
-	gone  = chapter{"destroy", "destroy", changed, inputConcurrency, nil, ""}
-	ten   = chapter{"first deploy, 10 resources at once", "deploy", wide, byDefault, firstDeploy(), ""}
+	first = chapter{"first deploy", "deploy", wide, byDefault, firstDeploy(), "time ≤ 1.3 × needed, memory ≤ 120 MB, first request ≤ 150 ms"}
+	same  = chapter{"deploy without a change", "deploy", wide, byDefault, nil, "requests ≤ 12, one after another ≤ 4"}
+	eight = chapter{"update of 8 queues", "deploy", changed, byDefault, nil, ""}
+	gone  = chapter{"destroy", "destroy", changed, byDefault, nil, ""}
+	ten   = chapter{"first deploy, `concurrency: 10`", "deploy", wide, "10", firstDeploy(), ""}
 )
 
 // story runs the chapters one after the other, on one AWS.

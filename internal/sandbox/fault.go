@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // A Fault is what goes wrong with calls. What is not set does not happen; the
@@ -24,6 +26,9 @@ type Fault struct {
 	Mentions string // text that path, query or body must have: a key, a name
 	Nth      int
 	Count    int
+	// Rate, when set, spares as many calls a second, and Burst of them at once.
+	Rate  rate.Limit
+	Burst int
 
 	// After lets the call take effect first.
 	After bool
@@ -39,6 +44,7 @@ type Fault struct {
 type fault struct {
 	Fault
 	seen     int
+	spared   *rate.Limiter // nil when none is
 	released chan struct{}
 }
 
@@ -59,7 +65,11 @@ func (s *Sandbox) AddFault(f Fault) string {
 	if f.ID == "" {
 		f.ID = fmt.Sprintf("fault-%d", s.faultCount)
 	}
-	s.faults = append(s.faults, &fault{Fault: f, released: make(chan struct{})})
+	added := &fault{Fault: f, released: make(chan struct{})}
+	if f.Rate > 0 {
+		added.spared = rate.NewLimiter(f.Rate, max(f.Burst, 1))
+	}
+	s.faults = append(s.faults, added)
 	return f.ID
 }
 
@@ -108,7 +118,7 @@ func (s *Sandbox) faultFor(c *call) *fault {
 		}
 		f.seen++
 		first := max(f.Nth, 1)
-		if strikes == nil && f.seen >= first && (f.Count == 0 || f.seen < first+f.Count) {
+		if strikes == nil && f.seen >= first && (f.Count == 0 || f.seen < first+f.Count) && (f.spared == nil || !f.spared.Allow()) {
 			strikes = f
 		}
 	}

@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"strings"
+	"time"
+
+	"github.com/org/cdkd-action/engine/graph"
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// What limits how much of a stack is worked on at once are the services that
+// are called, each by itself: a stack of many services is not held up by one
+// of them, and none is asked for more than it takes from one account.
+const (
+	eachService = 10
+	allServices = 64
+)
+
+// pace is how many resources are worked on at once: as many as was asked for,
+// or else what the services take.
+func (d *deployment) pace(stop <-chan struct{}) graph.Options {
+	if d.opt.Concurrency > 0 {
+		return graph.Options{Limit: d.opt.Concurrency, Stop: stop}
+	}
+	return graph.Options{Limit: allServices, EachAPI: eachService, Stop: stop}
+}
+
+// service is the part of a resource type that names its service, such as
+// AWS::SQS. That of a custom resource is Custom.
+func service(typ string) string {
+	if i := strings.LastIndex(typ, "::"); i >= 0 {
+		return typ[:i]
+	}
+	return typ
+}
+
+// cost is how long an operation is expected to take, as far as that differs
+// enough to decide who goes first.
+func cost(c *plan.Change) time.Duration {
+	if d, ok := slowTypes[c.Type]; ok {
+		return d
+	}
+	if c.Route.ProvisionedBy == state.ByCloudControl {
+		return 5 * time.Second
+	}
+	return time.Second
+}
+
+var slowTypes = map[string]time.Duration{
+	"AWS::CloudFormation::Stack":                20 * time.Second,
+	"AWS::CloudFront::Distribution":             4 * time.Minute,
+	"AWS::DynamoDB::Table":                      10 * time.Second,
+	"AWS::EC2::Instance":                        30 * time.Second,
+	"AWS::EC2::NatGateway":                      2 * time.Minute,
+	"AWS::EKS::Cluster":                         10 * time.Minute,
+	"AWS::ElastiCache::ReplicationGroup":        10 * time.Minute,
+	"AWS::ElasticLoadBalancingV2::LoadBalancer": 2 * time.Minute,
+	"AWS::IAM::Role":                            10 * time.Second, // until other services see it
+	"AWS::OpenSearchService::Domain":            15 * time.Minute,
+	"AWS::RDS::DBCluster":                       8 * time.Minute,
+	"AWS::RDS::DBInstance":                      10 * time.Minute,
+	"AWS::Redshift::Cluster":                    10 * time.Minute,
+}

@@ -42,7 +42,7 @@ func (d *deployment) resolveOutputs(ctx context.Context) error {
 
 	d.world.masks = true // an output of a secret is its mask, in the run that knows the secret too
 
-	bag, exports := &value.Object{}, []string{}
+	bag, exports := &value.Object{}, &value.Object{} // the exports come after all outputs
 	shown := &value.Object{}
 	var faults []error
 	for _, o := range d.scope.Outputs() {
@@ -69,8 +69,7 @@ func (d *deployment) resolveOutputs(ctx context.Context) error {
 			shown.Set(o.Name, v)
 		}
 		if exported {
-			bag.Set(export, v)
-			exports = add(exports, export)
+			exports.Set(export, v)
 		}
 	}
 	d.mu.Lock()
@@ -79,9 +78,12 @@ func (d *deployment) resolveOutputs(ctx context.Context) error {
 	if len(faults) > 0 && d.opt.StrictGetAtt {
 		return &OutputsError{Stack: d.t.Name, Errs: faults}
 	}
+	for name, v := range exports.All() {
+		bag.Set(name, v)
+	}
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
-	d.world.record.Outputs, d.world.record.ExportNames = bag, exports
+	d.world.record.Outputs, d.world.record.ExportNames = bag, append([]string{}, exports.Keys()...)
 	return nil
 }
 

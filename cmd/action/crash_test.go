@@ -138,7 +138,7 @@ func startMoto(t *testing.T) *sandbox.Sandbox {
 	if _, err := exec.LookPath("moto_server"); err != nil {
 		t.Skip("needs moto_server")
 	}
-	aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.Moto})
+	aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.Moto, Stored: shaped(t, "crash")})
 	if err != nil {
 		t.Fatal(err)
 	}

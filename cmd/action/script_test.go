@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/org/cdkd-action/examples"
 	"github.com/org/cdkd-action/internal/sandbox"
+	"github.com/org/cdkd-action/internal/sandbox/s3"
+	"github.com/org/cdkd-action/internal/stateshape"
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +34,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
-		Setup: setUp,
+		Setup: func(env *testscript.Env) error { return setUp(t, env) },
 		Cmds:  scriptCommands,
 	})
 }
@@ -40,10 +43,23 @@ type awsKey struct{}
 
 const stateBucket = "state"
 
-func setUp(env *testscript.Env) error {
+// shaped holds what a program writes to the state bucket to the shapes that all
+// of its readers know (S-2, S-4).
+func shaped(t *testing.T, where string) func(s3.Put) {
+	return func(p s3.Put) {
+		if p.Bucket != stateBucket {
+			return
+		}
+		if err := stateshape.Written(p); err != nil {
+			t.Errorf("%s: %v", where, err)
+		}
+	}
+}
+
+func setUp(t *testing.T, env *testscript.Env) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	aws, err := sandbox.Start(ctx, sandbox.Options{})
+	aws, err := sandbox.Start(ctx, sandbox.Options{Stored: shaped(t, filepath.Base(env.WorkDir))})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 func TestBootstrapMakes(t *testing.T) { // (S-18, S-319)
 	for region, partition := range map[string]string{"us-east-1": "aws", "eu-west-1": "aws", "cn-north-1": "aws-cn"} {
 		t.Run(region, func(t *testing.T) {
-			c := &cloud{Server: newEmptyS3()}
+			c := &cloud{Server: newEmptyS3(t)}
 			cfg := c.overHTTP(t)
 			cfg.Region = region
 			b, err := Bootstrap(t.Context(), cfg, BootstrapOptions{AccountID: account})
@@ -57,7 +57,7 @@ func TestBootstrapMakes(t *testing.T) { // (S-18, S-319)
 
 func TestBootstrapOfABucketThatIsThere(t *testing.T) {
 	setup := func(t *testing.T, owner string) (*cloud, func(force bool) (Bootstrapped, error)) {
-		c := &cloud{Server: newEmptyS3()}
+		c := &cloud{Server: newEmptyS3(t)}
 		c.AddBucket(bucket, "eu-west-1", owner)
 		cfg := c.overHTTP(t)
 		return c, func(force bool) (Bootstrapped, error) { // from another region

@@ -248,7 +248,7 @@ func TestResolve(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := &cloud{Server: newEmptyS3()}
+			c := &cloud{Server: newEmptyS3(t)}
 			if tt.have != nil {
 				tt.have(c)
 			}

@@ -58,6 +58,8 @@ func TestRunHistory(t *testing.T) {
 	})
 }
 
+const anID = "20260101T000000000Z-00000000"
+
 func TestRunFlushes(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -73,7 +75,7 @@ func TestRunFlushes(t *testing.T) {
 		t.Run(tt.name+" (S-140)", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, k := bubbleShop(t)
-				r := k.StartRun(t.Context(), RunOptions{ID: "run"})
+				r := k.StartRun(t.Context(), RunOptions{ID: anID, Command: "deploy"})
 				for range tt.emit {
 					r.Emit(Event{EventType: ResourceStarted})
 				}
@@ -83,7 +85,7 @@ func TestRunFlushes(t *testing.T) {
 					t.Errorf("%d writes, want %d", got, tt.want)
 				}
 				r.Finish(t.Context(), Succeeded, nil, nil)
-				if got := strings.Count(c.body(t, runKey("run")), "\n"); got != tt.emit+2 {
+				if got := strings.Count(c.body(t, runKey(anID)), "\n"); got != tt.emit+2 {
 					t.Errorf("%d lines, want %d", got, tt.emit+2)
 				}
 			})
@@ -98,7 +100,7 @@ func TestRunEndIsTwoRequestsDeep(t *testing.T) { // (S-143)
 	meet := first(func() { both.Done(); both.Wait() })
 	c.on("PutObject", ".jsonl", 0, 1, meet)
 	c.on("GetObject", "index.json", 0, 1, meet)
-	k.StartRun(t.Context(), RunOptions{ID: "run"}).Finish(t.Context(), Succeeded, nil, nil)
+	k.StartRun(t.Context(), RunOptions{ID: anID, Command: "deploy"}).Finish(t.Context(), Succeeded, nil, nil)
 	got := c.requests()
 	if len(got) != 3 || got[2] != "PutObject "+indexKey {
 		t.Errorf("requests %q", got)
@@ -109,7 +111,7 @@ func TestRunEndGoesOnFromWhatWasRead(t *testing.T) { // (S-143)
 	id := func(i int) string { return fmt.Sprintf("20260101T0000%02d000Z-00000000", i) }
 	c, k := shop(t)
 	for i := range 20 {
-		k.StartRun(t.Context(), RunOptions{ID: id(i)}).Finish(t.Context(), Succeeded, nil, nil)
+		k.StartRun(t.Context(), RunOptions{ID: id(i), Command: "deploy"}).Finish(t.Context(), Succeeded, nil, nil)
 	}
 	read := func() RunOptions {
 		index, err := k.RunIndex(t.Context())
@@ -120,7 +122,7 @@ func TestRunEndGoesOnFromWhatWasRead(t *testing.T) { // (S-143)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return RunOptions{Index: index, Histories: found.Histories}
+		return RunOptions{Command: "deploy", Index: index, Histories: found.Histories}
 	}
 	opt, late := read(), read()
 	c.requests()
@@ -156,14 +158,14 @@ func TestRunEndDoesNotWaitForAWrite(t *testing.T) { // (S-189)
 		hang := make(chan struct{})
 		defer close(hang)
 		c.on("PutObject", ".jsonl", 0, 1, func(http.ResponseWriter, *http.Request, http.Handler) { <-hang })
-		r := k.StartRun(t.Context(), RunOptions{ID: "run"})
+		r := k.StartRun(t.Context(), RunOptions{ID: anID, Command: "deploy"})
 		time.Sleep(eventFlush + time.Second)
 		start := time.Now()
 		r.Finish(t.Context(), Succeeded, nil, nil)
 		if d := time.Since(start); d != eventGrace {
 			t.Errorf("ended after %s, want %s", d, eventGrace)
 		}
-		if got := strings.Count(c.body(t, runKey("run")), "\n"); got != 2 || len(n.all()) > 0 {
+		if got := strings.Count(c.body(t, runKey(anID)), "\n"); got != 2 || len(n.all()) > 0 {
 			t.Errorf("%d lines, warnings %q", got, n.all())
 		}
 	})
@@ -174,7 +176,7 @@ func TestRunIsBestEffort(t *testing.T) { // (S-140)
 	n := new(notes)
 	k := open(t, c.overHTTP(t), func(o *Options) { o.Warn = n.add }).Stack("Shop", "eu-west-1")
 	c.on("PutObject", "", 0, 0, answer(http.StatusForbidden, "AccessDenied"))
-	r := k.StartRun(t.Context(), RunOptions{ID: "run"})
+	r := k.StartRun(t.Context(), RunOptions{ID: anID, Command: "deploy"})
 	for range 200 {
 		r.Emit(Event{EventType: ResourceStarted})
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/internal/sandbox/s3"
+	"github.com/org/cdkd-action/internal/stateshape"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -50,11 +51,19 @@ type fault struct {
 	do         func(w http.ResponseWriter, r *http.Request, next http.Handler)
 }
 
-func newEmptyS3() *s3.Server { return s3.New(s3.Options{AccountID: account}) }
+// newEmptyS3 holds what is written to the state bucket to the shapes that all
+// of its readers know (S-2, S-4).
+func newEmptyS3(t *testing.T) *s3.Server {
+	return s3.New(s3.Options{AccountID: account, Stored: func(p s3.Put) {
+		if err := stateshape.Written(p); err != nil && p.Bucket == bucket {
+			t.Error(err)
+		}
+	}})
+}
 
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
-	c := &cloud{Server: newEmptyS3()}
+	c := &cloud{Server: newEmptyS3(t)}
 	c.AddBucket(bucket, "eu-west-1", "")
 	return c
 }

@@ -122,6 +122,11 @@ func segment(run string, ids ...string) *Segment {
 	return g
 }
 
+const (
+	run1 = "20260101T000000000Z-00000001"
+	run2 = "20260101T000000000Z-00000002"
+)
+
 func TestJournalLifeCycle(t *testing.T) {
 	c, k := shop(t)
 	versioned(t, k.store)
@@ -156,17 +161,17 @@ func TestJournalLifeCycle(t *testing.T) {
 		}
 	}
 	want("no journal")
-	do(k.AppendSegment(ctx, segment("r1")))
+	do(k.AppendSegment(ctx, segment(run1)))
 	want("nothing done, nothing written (S-110)")
-	do(k.AppendSegment(ctx, segment("r1", "A")))
-	do(k.AppendSegment(ctx, segment("r2", "B")))
-	want("appended (S-110, S-112)", "r1 A", "r2 B")
-	do(k.AppendSegment(ctx, segment("r2", "B", "C")))
-	want("a run's own is replaced (S-116)", "r1 A", "r2 B C")
+	do(k.AppendSegment(ctx, segment(run1, "A")))
+	do(k.AppendSegment(ctx, segment(run2, "B")))
+	want("appended (S-110, S-112)", run1+" A", run2+" B")
+	do(k.AppendSegment(ctx, segment(run2, "B", "C")))
+	want("a run's own is replaced (S-116)", run1+" A", run2+" B C")
 	do(k.PopSegment(ctx, "r9"))
-	do(k.PopSegment(ctx, "r2"))
-	want("popped (S-129)", "r1 A")
-	do(k.PopSegment(ctx, "r1"))
+	do(k.PopSegment(ctx, run2))
+	want("popped (S-129)", run1+" A")
+	do(k.PopSegment(ctx, run1))
 	want("the last one popped, the journal is gone (S-129)")
 	if v := c.Versions(bucket, journalKey); len(v) != 1 || !v[0].DeleteMarker {
 		t.Errorf("%d versions are left, want the delete marker only (S-113)", len(v))
@@ -176,8 +181,8 @@ func TestJournalLifeCycle(t *testing.T) {
 func TestJournalIsNeverOverwrittenUnread(t *testing.T) { // (S-106)
 	c, k := shop(t)
 	c.PutObject(bucket, journalKey, []byte("torn"))
-	as[*MalformedError](t, k.AppendSegment(t.Context(), segment("r1", "A")))
-	as[*MalformedError](t, k.PopSegment(t.Context(), "r1"))
+	as[*MalformedError](t, k.AppendSegment(t.Context(), segment(run1, "A")))
+	as[*MalformedError](t, k.PopSegment(t.Context(), run1))
 	if c.body(t, journalKey) != "torn" {
 		t.Error("it was overwritten")
 	}
@@ -191,7 +196,7 @@ func TestJournalIsTriedHarder(t *testing.T) { // (S-110)
 		synctest.Test(t, func(t *testing.T) {
 			c, k := bubbleShop(t)
 			c.on("PutObject", journalName, 0, tt.failures, answer(http.StatusInternalServerError, "InternalError"))
-			if err := k.AppendSegment(t.Context(), segment("r1", "A")); (err == nil) != tt.ok {
+			if err := k.AppendSegment(t.Context(), segment(run1, "A")); (err == nil) != tt.ok {
 				t.Errorf("after %d failures: %v", tt.failures, err)
 			}
 		})

@@ -13,7 +13,7 @@ const oldBucket = bucket + "-eu-west-1"
 
 // moving is a cloud with an old bucket, and a way to migrate it.
 func moving(t *testing.T) (*cloud, func(edit ...func(*MigrateOptions)) (Migrated, error)) {
-	c := &cloud{Server: newEmptyS3()}
+	c := &cloud{Server: newEmptyS3(t)}
 	c.AddBucket(oldBucket, "eu-west-1", "")
 	cfg := c.overHTTP(t)
 	cfg.Region = "eu-west-1"

@@ -147,7 +147,7 @@ func TestPendingWrites(t *testing.T) {
 		f := openPending(t, k, false)
 		change(t, f, func(p *Pending) {
 			p.Enter(openCreate("A"))
-			p.Leave(Leftover{LogicalID: "L", ResourceType: "T", PhysicalID: "old", Reason: LeftReplaced})
+			p.Leave(Leftover{LogicalID: "L", ResourceType: "T", PhysicalID: "old", ProvisionedBy: BySDK, Reason: LeftReplaced, Since: 5})
 		})
 		change(t, f, func(p *Pending) { p.Operations = nil })
 		if !c.has(pendingKey) {

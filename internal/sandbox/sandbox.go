@@ -62,6 +62,8 @@ type Options struct {
 	// RunCode runs the code of invoked Lambda functions under node or python3.
 	// Otherwise only what Handle was given is run.
 	RunCode bool
+	// Stored is told of what is put into S3; see s3.Options.
+	Stored func(s3.Put)
 }
 
 // A Sandbox is a running AWS.
@@ -116,7 +118,7 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 		o.Upstream = Kumo
 	}
 	s := &Sandbox{
-		S3:           s3.New(s3.Options{AccountID: o.AccountID, Region: o.Region}),
+		S3:           s3.New(s3.Options{AccountID: o.AccountID, Region: o.Region, Stored: o.Stored}),
 		CloudControl: cloudcontrol.New(cloudcontrol.Options{AccountID: o.AccountID, Region: o.Region, Types: o.Types, Delay: o.ProgressDelay}),
 		account:      o.AccountID, region: o.Region, types: o.Types, runCode: o.RunCode, progress: o.ProgressDelay, kind: o.Upstream,
 		served: make(chan error, 1), changed: make(chan struct{}),

@@ -21,6 +21,9 @@ func (s *Server) putObject(c *call, b *bucket) error {
 		body: c.body, etag: etagOf(c.body), modified: s.now(),
 		headers: keptHeaders(h), checksum: c.checksum, tags: tags,
 	}
+	if s.stored != nil {
+		s.stored(Put{Bucket: b.name, Key: c.addr.Key, Body: v.body, Header: h, Before: b.bodyOf})
+	}
 	if err := s.store(c, b, v); err != nil {
 		return err
 	}

@@ -24,6 +24,21 @@ type Options struct {
 	AccountID string           // owner of all buckets; "" is 123456789012
 	Region    string           // of requests that do not name one; "" is us-east-1
 	Now       func() time.Time // nil is time.Now
+
+	// Stored, when set, is told of every object that a PutObject stores. It is
+	// called before that, one call at a time, and must not ask the server
+	// anything.
+	Stored func(Put)
+}
+
+// A Put is an object that a request is about to store.
+type Put struct {
+	Bucket, Key string
+	Body        []byte
+	Header      http.Header
+	// Before returns what is still stored under a key of the bucket, nil for
+	// nothing.
+	Before func(key string) []byte
 }
 
 // A Server is one account's S3 in all regions. It is an http.Handler and safe
@@ -31,6 +46,7 @@ type Options struct {
 type Server struct {
 	account, region string
 	now             func() time.Time
+	stored          func(Put)
 
 	mu      sync.Mutex // guards everything below, and what hangs on it
 	buckets map[string]*bucket
@@ -43,6 +59,7 @@ func New(o Options) *Server {
 		account: o.AccountID,
 		region:  o.Region,
 		now:     o.Now,
+		stored:  o.Stored,
 		buckets: map[string]*bucket{},
 		uploads: map[string]*upload{},
 	}

@@ -34,6 +34,14 @@ func (b *bucket) current(key string) *version {
 	return nil
 }
 
+// bodyOf is the current version's body, nil when there is none.
+func (b *bucket) bodyOf(key string) []byte {
+	if v := b.current(key); v != nil {
+		return v.body
+	}
+	return nil
+}
+
 func (b *bucket) latest(key string) *version {
 	h := b.objects[key]
 	if h == nil {

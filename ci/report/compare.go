@@ -195,9 +195,9 @@ func (l leaf) write(b *strings.Builder) {
 // flat renders a value on one line where it is short or a function call, else
 // indented. A text that a template joins reads like one for Fn::Sub.
 func flat(v any) string {
-	if o, ok := v.(*value.Object); ok && plan.Intrinsic(v) {
-		if text, ok := joined(o.Value("Fn::Join"), placeholder); ok {
-			return value.JSON(text)
+	if plan.Intrinsic(v) {
+		if _, ok := plan.Joined(v, value.JSON); ok {
+			return value.JSON(plan.Readable(v))
 		}
 		return value.JSON(v)
 	}
@@ -209,23 +209,6 @@ func flat(v any) string {
 		return value.Kind(v)
 	}
 	return string(text)
-}
-
-func placeholder(v any) string {
-	text := value.JSON(v)
-	if o, ok := v.(*value.Object); ok {
-		switch name, arg, _ := o.Sole(); name {
-		case "Ref":
-			text, _ = value.Text(arg)
-		case "Fn::GetAtt":
-			if l, ok := arg.([]any); ok && len(l) == 2 {
-				id, _ := value.Text(l[0])
-				attribute, _ := value.Text(l[1])
-				text = id + "." + attribute
-			}
-		}
-	}
-	return "${" + text + "}"
 }
 
 func shorten(text string, to int) string {

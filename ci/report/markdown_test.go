@@ -24,11 +24,14 @@ var hostile = []string{
 // everywhere is a run that has the text in every place that takes text.
 func everywhere(text string) *result.Run {
 	p := plan.PropertyChange{Path: text, Old: text, New: value.NewObject(text, []any{text}), HasOld: true, HasNew: true, Replaces: true}
+	policy := value.NewObject("Statement", []any{value.NewObject("Effect", "Allow", "Principal", value.NewObject("AWS", []any{text, "*"}), "Action", text, "Resource", []any{text},
+		"Condition", value.NewObject(text, value.NewObject(text, text)))})
 	r := &result.Run{Command: "diff", RunID: text, Message: text, Remedy: text}
-	for _, action := range []plan.Action{plan.Update, plan.Delete} {
+	for _, action := range []plan.Action{plan.Create, plan.Update, plan.Delete} {
 		r.Add(&result.Stack{Name: text, Region: text, DisplayName: text, Outcome: result.Success, Message: text, Remedy: text, Changed: true,
 			Plan: &plan.Plan{Stack: text, Region: text,
 				Changes: []*plan.Change{{LogicalID: text, Type: text, Path: text, Action: action, PhysicalID: text, Properties: []plan.PropertyChange{p},
+					Desired:    value.NewObject(text, text, "PolicyDocument", policy, "SecurityGroupIngress", []any{value.NewObject("IpProtocol", text, "CidrIp", text)}),
 					Attributes: []plan.AttributeChange{{Name: "DeletionPolicy", Old: text, New: text}}, Route: plan.Route{Unhandled: []string{text}}}},
 				Outputs: []plan.OutputChange{{Name: text, Action: plan.Update, Old: text, New: text, HasOld: true, HasNew: true}}},
 			Outputs:     value.NewObject(text, text),
@@ -118,7 +121,7 @@ func closingRun(text string, n int) int {
 }
 
 var (
-	ownTags  = regexp.MustCompile(`</?(?:details|summary|sub)>|<details open>`)
+	ownTags  = regexp.MustCompile(`</?(?:details|summary|sub|b)>|<details open>`)
 	entities = regexp.MustCompile(`&(?:lt|amp);`)
 )
 

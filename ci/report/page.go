@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/org/cdkd-action/engine/exposure"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
@@ -22,8 +23,9 @@ func Comment(run *result.Run, limit int, rest string) string {
 
 // Markdown renders a run in full.
 func Markdown(run *result.Run) string {
+	all := run
 	run = shown(run)
-	p := &page{run: run, listed: map[*plan.Change]bool{}}
+	p := &page{run: run, listed: map[*plan.Change]bool{}, rules: rulesOf(all, run)}
 	p.line("### " + title(run, code))
 	p.counts()
 	p.message(run.Message, run.Remedy)
@@ -32,6 +34,7 @@ func Markdown(run *result.Run) string {
 	}
 	if planned(run) {
 		p.destructive()
+		p.exposures()
 	}
 	for _, s := range run.Stacks {
 		p.stack(s)
@@ -48,6 +51,7 @@ type page struct {
 	run    *result.Run
 	b      strings.Builder
 	listed map[*plan.Change]bool // shown at the top already
+	rules  map[*plan.Plan][]exposure.Rule
 }
 
 func (p *page) line(text string) {

@@ -56,7 +56,7 @@ func shownPlan(p *plan.Plan) *plan.Plan {
 
 func shownChange(c *plan.Change) *plan.Change {
 	out := *c
-	out.Desired = nil // nobody renders it
+	out.Desired = nil // nobody renders it as it is
 	out.Properties = slices.Clone(c.Properties)
 	for i := range out.Properties {
 		p, r := &out.Properties[i], &redactor{}
@@ -165,31 +165,13 @@ func shows(v any) bool {
 		case "Fn::GetAtt", "Fn::ImportValue":
 			return true
 		case "Fn::Join":
-			text, ok := joined(arg, func(any) string { return "X" })
+			text, ok := plan.Joined(v, func(any) string { return "X" })
 			return ok && shows(text)
 		}
 	case []any:
 		return len(v) == 0
 	}
 	return false
-}
-
-// joined returns the text of a Fn::Join whose separator is empty, with a
-// stand-in for what is not literal.
-func joined(arg any, standIn func(any) string) (text string, ok bool) {
-	l, _ := arg.([]any)
-	if len(l) != 2 || l[0] != "" {
-		return "", false
-	}
-	parts, ok := l[1].([]any)
-	for _, p := range parts {
-		if s, ok := p.(string); ok {
-			text += s
-		} else {
-			text += standIn(p)
-		}
-	}
-	return text, ok
 }
 
 var dynamicReference = regexp.MustCompile(`^\{\{resolve:[a-z-]+:[^{}]*\}\}$`)

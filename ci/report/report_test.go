@@ -60,9 +60,16 @@ func shop() *plan.Plan {
 	roleName.Replaces = true
 	fn := changed("Role", `"arn:aws:iam::123456789012:role/shop-worker"`, `{"Fn::GetAtt":["Role","Arn"]}`)
 	fn.Propagated, fn.Unresolved = true, true
+	rule := changed("SecurityGroupIngress", `[{"IpProtocol":"tcp","FromPort":443,"ToPort":443,"CidrIp":"10.0.0.0/8"}]`,
+		`[{"IpProtocol":"tcp","FromPort":443,"ToPort":443,"CidrIp":"10.0.0.0/8"},{"IpProtocol":"tcp","FromPort":22,"ToPort":22,"CidrIp":"0.0.0.0/0"}]`)
 	return &plan.Plan{
 		Stack: "Shop", Region: "eu-west-1",
 		Changes: []*plan.Change{
+			{LogicalID: "Ingress", Type: "AWS::EC2::SecurityGroup", Action: plan.Update, Properties: []plan.PropertyChange{rule},
+				Desired: value.NewObject("SecurityGroupIngress", rule.New)},
+			{LogicalID: "WorkerPolicy", Type: "AWS::IAM::Policy", Action: plan.Create, Desired: parse(`{"Roles":[{"Ref":"Role"}],"PolicyDocument":{"Statement":[
+				{"Effect":"Allow","Action":["dynamodb:GetItem","dynamodb:PutItem"],"Resource":{"Fn::GetAtt":["Table","Arn"]}},
+				{"Effect":"Allow","Action":"sns:Publish","Resource":{"Ref":"Topic"},"Condition":{"StringEquals":{"aws:SourceAccount":"123456789012"}}}]}}`).(*value.Object)},
 			{LogicalID: "Topic", Type: "AWS::SNS::Topic", Action: plan.Create, Route: plan.Route{Unhandled: []string{"ArchivePolicy", "Tracing"}}},
 			{LogicalID: "Worker", Type: "AWS::Lambda::Function", Path: "Shop/Worker/Resource", Action: plan.Update,
 				Properties: []plan.PropertyChange{changed("Runtime", `"nodejs20.x"`, `"nodejs22.x"`), fed, fn},

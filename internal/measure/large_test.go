@@ -46,6 +46,7 @@ func BenchmarkLargeDeploy(b *testing.B) {
 func BenchmarkThrottledDeploy(b *testing.B) {
 	e, deploy, _, aws := largeSandbox(b)
 	deploy.Concurrency = 0
+	aws.SetLatency("", "", latency)
 	aws.AddFault(sandbox.Fault{ID: "slow down", Service: "sqs", Code: "ThrottlingException", Rate: 20, Burst: 20})
 	for b.Loop() {
 		check(b)(e.Deploy(b.Context(), deploy))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -349,8 +350,13 @@ func (d *deployment) succeed(before reading, differs bool, err error) error {
 	defer cancel()
 	var wg sync.WaitGroup
 	if err == nil {
-		if before.presence.Journal {
-			wg.Go(func() { d.settleJournal(ctx) })
+		if d.t.parent != nil {
+			wg.Go(func() { d.keepForParent(ctx, before.record) })
+		} else {
+			if before.presence.Journal {
+				wg.Go(func() { d.settleJournal(ctx) })
+			}
+			wg.Go(func() { d.settleNested(ctx, before.record) })
 		}
 		wg.Go(func() { d.settleLedger(ctx) })
 		if changed := d.kept; differs {
@@ -431,8 +437,8 @@ func (d *deployment) letGoOfName(ctx context.Context) {
 	if err := d.place.RetainLast(ctx, d.kept); err != nil {
 		d.warn("%v", err)
 	}
-	if d.t.parent != nil {
-		return
+	if strings.Contains(d.t.Name, "~") {
+		return // the name is the top-level stack's
 	}
 	if err := d.registry.Release(ctx); err != nil {
 		d.warn("%v", err)

@@ -43,6 +43,7 @@ type deployment struct {
 	account, stackID string
 	initial          bool          // there was no record
 	last             bool          // it was put off once, and is not again
+	unmaking         bool          // what was created is undone: what is to be retained except on create goes
 	unprotect        bool          // switch deletion protection off first
 	purge            bool          // delete the histories when the stack is gone
 	agreed           *state.Record // what somebody saw who agreed to its deletion; nil when nobody was asked

@@ -86,7 +86,8 @@ func (n *nested) deploy(ctx context.Context, r *provider.Request) (*value.Object
 	}
 	d := n.child(p.t.child(p, r.LogicalID, template, parameters, hidden))
 	err = d.deploy(ctx)
-	n.adopt(d, err)
+	n.adopt(d)
+	n.show(d)
 	if err != nil {
 		return nil, &NestedError{Stack: d.t.Name, Err: err}
 	}
@@ -110,8 +111,18 @@ func (n *nested) child(t target) *deployment {
 	return d
 }
 
+// show puts a nested stack's plan below that of the one that it is nested in.
+func (n *nested) show(d *deployment) {
+	p := n.parent
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d.planned != nil && p.Plan.Change(d.t.parentLogicalID) != nil {
+		p.Plan.AddChild(d.t.parentLogicalID, d.Plan)
+	}
+}
+
 // adopt makes what happened in a nested stack part of the top-level result.
-func (n *nested) adopt(d *deployment, err error) {
+func (n *nested) adopt(d *deployment) {
 	p := n.parent
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,9 +142,6 @@ func (n *nested) adopt(d *deployment, err error) {
 	c.Skipped += n2.Skipped
 	c.Failed += n2.Failed
 	c.Unchanged += n2.Unchanged
-	if d.planned != nil && p.Plan.Change(d.t.parentLogicalID) != nil {
-		p.Plan.AddChild(d.t.parentLogicalID, d.Plan)
-	}
 }
 
 // nestedParameters are the values that a nested stack is given, as text.
@@ -165,8 +173,12 @@ func nestedParameters(r *provider.Request) (map[string]string, error) {
 func (n *nested) Delete(ctx context.Context, r *provider.Request) (provider.Deleted, error) {
 	p := n.parent
 	d := n.child(target{Name: p.t.Name + "~" + r.LogicalID, Region: p.t.Region, parent: p, parentLogicalID: r.LogicalID})
+	d.unmaking = p.unmaking
 	err := d.destroy(ctx)
-	n.adopt(d, err)
+	n.adopt(d)
+	if !p.unmaking {
+		n.show(d)
+	}
 	if err != nil {
 		return provider.Deleted{}, &NestedError{Stack: d.t.Name, Err: err}
 	}

@@ -135,6 +135,8 @@ func (d *deployment) replaced(c *plan.Change, op *state.Operation, old *state.Re
 		op.PreviousType = old.ResourceType
 	}
 	_, policy := d.policies(c.LogicalID)
+	old = old.Clone()
+	old.UpdateReplacePolicy = policy
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.leftovers = append(d.leftovers, leftover{c.LogicalID, old, policy == "Retain"})
@@ -248,18 +250,23 @@ func deletion(order []string, rows map[string]*state.Resource) graph.Edges {
 
 // removals makes the tasks that delete rows. Old copies of replaced resources
 // have no row of their own any more.
-func (d *deployment) removals(order []string, rows map[string]*state.Resource, policy retry.Policy, old bool) []graph.Task {
+func (d *deployment) removals(order []string, rows map[string]*state.Resource, retries retry.Policy, old bool) []graph.Task {
 	var tasks []graph.Task
 	for _, id := range order {
 		row := rows[id]
 		tasks = append(tasks, graph.Task{ID: id, API: service(row.ResourceType), Cost: slowTypes[row.ResourceType], Run: func(ctx context.Context) error {
-			if !old && plan.Keeps(plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)) {
+			policy := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)
+			if !old && plan.Keeps(policy) && !(d.unmaking && policy == "RetainExceptOnCreate") {
 				d.retained(id, row)
 				d.change(func(r *state.Record) { r.Remove(id) })
 				return nil
 			}
 			c := &plan.Change{LogicalID: id, Type: row.ResourceType, Action: plan.Delete}
-			skipped, err := d.delete(ctx, id, row, policy, false)
+			doomed := row
+			if old {
+				doomed = governed(row, row.UpdateReplacePolicy)
+			}
+			skipped, err := d.delete(ctx, id, doomed, retries, false)
 			switch {
 			case err != nil:
 				if !old {
@@ -281,11 +288,25 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, p
 					PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
 				d.change(func(r *state.Record) { r.Remove(id) })
 				d.count(func(n *result.Counts) { n.Deleted++ })
+			default:
+				d.oldGone(id, row)
 			}
 			return nil
 		}})
 	}
 	return tasks
+}
+
+// oldGone notes that a rollback of this run would have to make an old copy
+// again.
+func (d *deployment) oldGone(logicalID string, row *state.Resource) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, op := range d.completed {
+		if op.LogicalID == logicalID && op.Previous != nil && op.Previous.PhysicalID == row.PhysicalID {
+			op.OldRetained = false
+		}
+	}
 }
 
 func (d *deployment) retained(logicalID string, row *state.Resource) {

@@ -204,32 +204,66 @@ func (d *deployment) undoneWithParent(ctx context.Context, journal *state.Journa
 // undoJournal undoes the segments, newest first. One that is not undone whole
 // stays, and so do the older ones.
 func (d *deployment) undoJournal(ctx context.Context, journal *state.Journal, opt RollbackOptions) error {
-	initial := journal.Segments[0].InitialDeploy
 	defer d.begin()()
+	d.unmaking = true
 	for len(journal.Segments) > 0 {
 		g := journal.Segments[len(journal.Segments)-1]
-		u := &undoing{deployment: d, orphan: opt.Orphan}
-		if opt.RevertFailed {
-			g.Failed = u.revertFailed(ctx, g.Failed)
+		u := &undoing{deployment: d, run: g.RunID, orphan: opt.Orphan, alsoFailed: opt.RevertFailed}
+		err := u.undoSegment(ctx, journal, g)
+		if is[*state.ConflictError](err) {
+			d.unaddressed("", "", "", err.Error(), "find out who changes the stack, then roll back again: the journal is kept")
+			return nil
 		}
-		u.operations(ctx, g.Operations)
-		d.change(func(*state.Record) {})
-		if err := d.saved(); err != nil {
-			d.tellUnrecorded()
-			return cmp.Or(d.stopCause(), error(&RecordError{err}))
-		}
-		if u.failed > 0 {
-			if err := d.writeJournal(journal); err != nil {
-				d.warn("%v", err)
-			}
-			return d.stopCause() // nil: the journal keeps what could not be undone
-		}
-		journal.Segments = journal.Segments[:len(journal.Segments)-1]
-		if err := d.writeJournal(journal); err != nil {
-			return err
+		if err != nil || u.failed > 0 {
+			return err // nil: the journal keeps what could not be undone
 		}
 	}
-	return d.dropEmpty(initial)
+	return nil
+}
+
+// undoSegment undoes one run's part of the journal and takes it out. One that
+// is not undone whole stays.
+func (u *undoing) undoSegment(ctx context.Context, journal *state.Journal, g *state.Segment) error {
+	initial := journal.Segments[0].InitialDeploy
+	g.Failed = u.revertFailed(ctx, g.Failed)
+	left := u.operations(ctx, g.Operations)
+	u.change(func(r *state.Record) {
+		r.Drop("skippedOutputs") // what it says is of outputs that are undone
+		if u.failed == 0 {
+			g.Restore(r)
+		}
+	})
+	if err := u.saved(); err != nil {
+		u.tellUnrecorded()
+		return cmp.Or(u.stopCause(), error(&RecordError{err}))
+	}
+	if u.failed > 0 {
+		g.Operations = left
+		if err := u.writeJournal(journal); err != nil {
+			u.warn("%v", err)
+		}
+		return u.stopCause()
+	}
+	if g.PreviousOutputs != nil {
+		u.publish()
+	}
+	journal.Segments = slices.DeleteFunc(journal.Segments, func(o *state.Segment) bool { return o == g })
+	if err := u.writeJournal(journal); err != nil {
+		return err
+	}
+	if len(journal.Segments) > 0 {
+		return nil
+	}
+	return u.dropEmpty(initial)
+}
+
+// publish makes the exports index say what the record says.
+func (d *deployment) publish() {
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	if err := d.store.Exports(d.t.Region).Update(ctx, d.t.Name, d.saver.Written()); err != nil {
+		d.warn("%v", err)
+	}
 }
 
 func (d *deployment) writeJournal(journal *state.Journal) error {
@@ -256,16 +290,22 @@ func (d *deployment) dropEmpty(initial bool) error {
 	return nil
 }
 
-// revertFailed undoes operations that failed, and returns those that are left.
+// revertFailed undoes operations that failed, where that is wanted, and returns
+// those that are left. What a nested stack completed before it failed is undone
+// in any case: the operation failed, those did not.
 func (u *undoing) revertFailed(ctx context.Context, failed []*state.Operation) (left []*state.Operation) {
 	for _, op := range slices.Backward(failed) {
-		if err := u.failedOperation(ctx, op); err != nil {
-			u.report(op, err)
-			if !errors.As(err, new(*skip)) {
-				left = append([]*state.Operation{op}, left...)
-			}
+		if !u.alsoFailed && (op.ResourceType != nestedType || op.ChangeType != state.OpUpdate) {
+			left = append(left, op)
+			continue
+		}
+		err := u.failedOperation(ctx, op)
+		u.report(op, err)
+		if err != nil && !errors.As(err, new(*skip)) {
+			left = append(left, op)
 		}
 	}
+	slices.Reverse(left)
 	return left
 }
 
@@ -274,6 +314,9 @@ func (u *undoing) failedOperation(ctx context.Context, op *state.Operation) erro
 	switch {
 	case op.ChangeType == state.OpDelete:
 		return nil
+	case op.ResourceType == nestedType && op.ChangeType == state.OpUpdate:
+		_, err := u.undoNested(ctx, op.LogicalID) // nothing found: it brought itself back
+		return err
 	case op.ChangeType == state.OpCreate && op.PhysicalID == "":
 		return &skip{reason: "its create failed without an id; if it made something, no record names that"}
 	case op.ChangeType == state.OpCreate && row != nil && row.PhysicalID != op.PhysicalID:
@@ -292,7 +335,9 @@ func (u *undoing) failedOperation(ctx context.Context, op *state.Operation) erro
 	}
 	// The update may have been applied in part: it is put back from what it tried.
 	tried := row.Clone()
-	tried.Properties = op.Properties
+	if op.Properties != nil {
+		tried.Properties = op.Properties
+	}
 	return u.revert(ctx, op, tried)
 }
 

@@ -153,10 +153,11 @@ func (k *Stack) WriteJournal(ctx context.Context, j *Journal) error {
 }
 
 // AppendSegment adds a run's segment to the journal, or replaces it when it
-// was written before. A segment without operations is not written. A journal
-// that cannot be read is never overwritten.
+// was written before. A segment without operations is not written, unless the
+// stack is nested and may have changed in its outputs only. A journal that
+// cannot be read is never overwritten.
 func (k *Stack) AppendSegment(ctx context.Context, g *Segment) error {
-	if len(g.Operations) == 0 && len(g.Failed) == 0 {
+	if len(g.Operations) == 0 && len(g.Failed) == 0 && g.Reason != PendingParent {
 		return nil
 	}
 	return k.changeJournal(ctx, func(j *Journal) bool { j.Put(g); return true })

@@ -181,20 +181,26 @@ func (r *Record) rowOrder() []string {
 func (r *Record) references(w writer) {
 	was := reader{w.o, "", new([]string)}
 	if !slices.Equal(parseImports(was), r.Imports) {
-		var l []any
-		for _, i := range r.Imports {
-			l = append(l, value.NewObject("sourceStack", i.SourceStack, "sourceRegion", i.SourceRegion, "exportName", i.ExportName))
-		}
-		w.list("imports", l)
+		w.list("imports", importObjects(r.Imports))
 	}
 	if !slices.Equal(parseOutputReads(was), r.OutputReads) {
-		var l []any
-		for _, o := range r.OutputReads {
-			l = append(l, value.NewObject("sourceStack", o.SourceStack, "sourceRegion", o.SourceRegion, "outputName", o.OutputName))
-		}
-		w.list("outputReads", l)
+		w.list("outputReads", outputReadObjects(r.OutputReads))
 	}
 	w.put("exportNames", texts(r.ExportNames), r.ExportNames != nil)
+}
+
+func importObjects(imports []Import) (l []any) {
+	for _, i := range imports {
+		l = append(l, value.NewObject("sourceStack", i.SourceStack, "sourceRegion", i.SourceRegion, "exportName", i.ExportName))
+	}
+	return l
+}
+
+func outputReadObjects(reads []OutputRead) (l []any) {
+	for _, o := range reads {
+		l = append(l, value.NewObject("sourceStack", o.SourceStack, "sourceRegion", o.SourceRegion, "outputName", o.OutputName))
+	}
+	return l
 }
 
 func (r *Record) orphans(w writer) {

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// takeBack undoes a replacement whose old copy still exists: the old one's row
+// comes back, the new one goes.
+func (u *undoing) takeBack(ctx context.Context, op *state.Operation, row *state.Resource) error {
+	u.change(func(r *state.Record) { r.Set(op.LogicalID, op.Previous) })
+	return u.letGo(ctx, op, row)
+}
+
+// letGo deletes the new copy of a replacement that is undone, by its
+// UpdateReplacePolicy. No record names it any more.
+func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Resource) error {
+	if back := u.world.row(op.LogicalID); back != nil && state.SameResource(row.ResourceType, back.PhysicalID, row.PhysicalID) || u.heir(op.LogicalID, row, nil) != "" {
+		return nil
+	}
+	if row.UpdateReplacePolicy == "Retain" {
+		return &skip{
+			reason: fmt.Sprintf("the old copy is recorded again; its new copy %s was kept, as its UpdateReplacePolicy says", row.PhysicalID),
+			remedy: "delete the new copy by hand if it is not wanted: no record names it any more",
+		}
+	}
+	skipped, err := u.delete(ctx, op.LogicalID, governed(row, row.UpdateReplacePolicy), retry.ForDelete(retry.Classifier{}), true)
+	if skipped != "" {
+		err = errors.Join(err, errors.New(skipped))
+	}
+	if err != nil {
+		return &skip{
+			reason: fmt.Sprintf("its new copy %s was left behind: %v", row.PhysicalID, err),
+			remedy: "delete the new copy by hand: no record names it any more",
+		}
+	}
+	return nil
+}
+
+// governed is a row whose deletion another policy decides about.
+func governed(row *state.Resource, policy string) *state.Resource {
+	c := row.Clone()
+	c.DeletionPolicy = policy
+	return c
+}
+
+// revive undoes a replacement whose old copy is gone: it is made again, then
+// the new one goes. Where both would have one name, the new one goes first.
+func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Resource) error {
+	req, decision, err := u.back(ctx, op, row)
+	if err != nil {
+		return err
+	}
+	req.PhysicalID, req.Attributes, req.Previous = "", nil, nil
+	req.Token = newToken()
+	remake := func(policy retry.Policy) error {
+		var made provider.Created
+		ev := Event{Action: plan.Create, LogicalID: op.LogicalID, Type: op.ResourceType, Rollback: true}
+		err := u.deployment.operation(ctx, ev, u.limit(op.ResourceType), func(ctx context.Context) (string, error) {
+			var err error
+			made, err = u.provider(decision, policy).Create(ctx, req)
+			return made.PhysicalID, err
+		})
+		if err != nil {
+			return err
+		}
+		if u.world.row(op.LogicalID) != nil && req.Type == row.ResourceType && state.SameResource(req.Type, made.PhysicalID, row.PhysicalID) {
+			return &skip{reason: "making it again was answered with the copy that is there, which was kept as it is"}
+		}
+		u.change(func(r *state.Record) {
+			old := previous(op, made.PhysicalID)
+			old.Attributes = u.redact(made.Attributes)
+			r.Set(op.LogicalID, old)
+		})
+		return nil
+	}
+	if err = remake(retry.ForCreate(retry.Classifier{})); err == nil {
+		return u.letGo(ctx, op, row)
+	}
+	if !retry.NameTaken(err) {
+		return err
+	}
+	if row.UpdateReplacePolicy == "Retain" {
+		return &skip{reason: "its new copy has the name and was kept, as its UpdateReplacePolicy says"}
+	}
+	skipped, err := u.delete(ctx, op.LogicalID, governed(row, row.UpdateReplacePolicy), retry.ForDelete(retry.Classifier{}), true)
+	if err != nil {
+		return err
+	}
+	if skipped != "" {
+		return &skip{reason: skipped}
+	}
+	u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
+	if err := remake(retry.ForRecreate(retry.Classifier{})); err != nil {
+		return fmt.Errorf("the new copy is gone already, and making the old one again failed: %w", err)
+	}
+	return nil
+}

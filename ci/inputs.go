@@ -11,6 +11,9 @@ const (
 	Deploy      Name = "deploy"
 	Diff        Name = "diff"
 	Destroy     Name = "destroy"
+	Synth       Name = "synth"
+	List        Name = "list"
+	Publish     Name = "publish-assets"
 	StateList   Name = "state list"
 	StateShow   Name = "state show"
 	StateInfo   Name = "state info"
@@ -59,8 +62,15 @@ type Inputs struct {
 
 	App              string
 	WorkingDirectory string
-	Context          []string          // key=value
-	Output           string            // the folder of the assembly that the app writes
+	Context          []string // key=value
+	Output           string   // the folder of the assembly that the app writes
+	SynthTimeout     time.Duration
+	SynthKeepEnv     []string // names, or patterns of them
+	SynthRemoveEnv   []string
+	SynthCredentials bool
+	SynthValidation  bool
+	Strict           bool
+	IgnoreErrors     bool
 	Parameters       map[string]string // by Name or Stack:Name
 
 	Region      string
@@ -104,7 +114,8 @@ type Inputs struct {
 	Keep      int // 0: not given
 	OlderThan time.Duration
 
-	ShowNested bool
+	ShowNested       bool
+	ShowDependencies bool
 
 	Long    bool
 	Tree    bool

@@ -34,6 +34,9 @@ func Outputs() []Output {
 		{"failure-reason", "One stable word: `lock`, `registry`, `name-held`, `synth`, `template`, `credentials`, `state-conflict`, `resource`, `output`, `input` or `internal`."},
 		{"lock", "Who holds the lock that could not be had: JSON {owner, operation, stack, region, expiresAt, runUrl}."},
 		{"outputs", "The outputs of the stacks: JSON {stack: {name: value}}. A stack that the run has in several regions is named `stack (region)`."},
+		{"stacks", "Of `list` and `synth`: the names of the stacks, as a JSON list, each after those that it depends on."},
+		{"waves", "Of `list` and `synth`: the names of the stacks as a JSON list of lists. The stacks of one list can be deployed side by side when those of the lists before it are done."},
+		{"assembly", "Of `synth`: the folder of the cloud assembly."},
 		{"comment-url", "The address of the pull request comment."},
 		{"run-id", "The id under which the run is recorded in the state bucket."},
 	}

@@ -52,7 +52,7 @@ func Classify(err error) (result.Outcome, result.Reason) {
 		return result.Failed, result.ReasonRegistry
 	case is[*state.NameHeldError](err):
 		return result.Failed, result.ReasonNameHeld
-	case is[*ResourcesError](err):
+	case is[*ResourcesError](err), is[*asset.BucketError](err):
 		return result.Failed, result.ReasonResource
 	case is[*OutputsError](err):
 		return result.Failed, result.ReasonOutput

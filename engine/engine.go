@@ -35,6 +35,7 @@ import (
 	"github.com/org/cdkd-action/engine/reference"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/synth"
 )
 
 // Config is what an Engine works with.
@@ -57,6 +58,8 @@ type Config struct {
 	// Environ is the environment of programs that make an asset, before what
 	// they have no use for is taken out.
 	Environ []string
+	// Environment says what else is taken out of it, or not.
+	Environment synth.EnvironmentOptions
 
 	// Children, when set, takes what such programs print.
 	Children io.Writer

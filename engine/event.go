@@ -28,6 +28,8 @@ const (
 	RollbackStarted  EventKind = "rollback-started"
 	RollbackFinished EventKind = "rollback-finished"
 
+	AppWarning EventKind = "app-warning" // of the app, about a stack of its own
+
 	Detail  EventKind = "detail" // for who looks closely
 	Notice  EventKind = "notice"
 	Warning EventKind = "warning"

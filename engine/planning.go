@@ -3,11 +3,13 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
@@ -32,7 +34,7 @@ type planned struct {
 func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, error) {
 	t := d.t
 	p := &planned{decisions: map[string]provider.Decision{}, world: d.newWorld(record)}
-	options := []template.Option{template.Secrets(d.e.config.Secrets), template.Hidden(t.Hidden...)}
+	options := []template.Option{template.Secrets(d.e.config.Secrets), template.Hidden(t.Hidden...), template.Attributes(d.hasAttribute)}
 	if d.tolerant != nil {
 		options = append(options, template.Tolerant(d.tolerant))
 	}
@@ -81,6 +83,21 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	p.recordNewLayer(d.router)
 	d.refuse(p, record)
 	return p, nil
+}
+
+// hasAttribute tells whether Fn::GetAtt may ask a type for an attribute, as far
+// as its schema tells. One that is younger than the schema is let through by the
+// same input as a property.
+func (d *deployment) hasAttribute(typ, attribute string) bool {
+	shape, ok := schema.Lookup(typ)
+	top, _, _ := strings.Cut(attribute, ".")
+	if !ok || isCustom(typ) || typ == nestedType || shape.Properties[top] != nil {
+		return true
+	}
+	return slices.Contains(d.opt.Router.AllowProperties[typ], attribute) ||
+		slices.ContainsFunc(shape.Attributes, func(name string) bool {
+			return name == attribute || strings.HasPrefix(name, attribute+".") || strings.HasPrefix(attribute, name+".")
+		})
 }
 
 // leaveOut takes out what will not be sent: it is not compared either.

@@ -34,7 +34,7 @@ type publication struct {
 func (e *Engine) publisher(account string) *asset.Publisher {
 	return &asset.Publisher{
 		AccountID: account,
-		Env:       synth.Environment(e.config.Environ, synth.EnvironmentOptions{}),
+		Env:       synth.Environment(e.config.Environ, e.config.Environment),
 		Client: func(region string) *s3.Client {
 			return awssdk.S3Client(e.session(region).provider)
 		},

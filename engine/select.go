@@ -19,6 +19,10 @@ import (
 type Selection struct {
 	Assembly string // the folder of the cloud assembly
 	assembly.Selection
+
+	// IgnoreErrors goes on although the app reports errors; Strict takes its
+	// warnings for errors, and wins.
+	Strict, IgnoreErrors bool
 }
 
 // A selected set of stacks is in the order of the assembly.
@@ -68,7 +72,7 @@ func (e *Engine) selectStacks(s Selection, parameters map[string]string) (*selec
 	if err := a.CheckContext(); err != nil {
 		return nil, err
 	}
-	if err := e.messages(stacks); err != nil {
+	if err := e.messages(stacks, s); err != nil {
 		return nil, err
 	}
 	if unused := unusedParameters(stacks, parameters); unused != nil {
@@ -121,17 +125,24 @@ func checkName(name string) error {
 }
 
 // messages shows what the app says about its stacks. Its errors refuse them.
-func (e *Engine) messages(stacks []*assembly.Stack) error {
+func (e *Engine) messages(stacks []*assembly.Stack, selection Selection) error {
 	var refused []string
+	least, what := assembly.Error, "errors"
+	if selection.Strict {
+		least, what = assembly.Warning, "warnings or errors"
+	}
 	for _, s := range stacks {
 		for _, m := range s.Messages {
 			kind := Notice
 			if m.Level != assembly.Info {
-				kind = Warning
+				kind = AppWarning
 			}
 			e.observe(Event{Kind: kind, Stack: s.Name, Text: m.String()})
 		}
-		for _, m := range s.Worst(assembly.Error) {
+		if selection.IgnoreErrors && !selection.Strict {
+			continue
+		}
+		for _, m := range s.Worst(least) {
 			refused = append(refused, m.String())
 		}
 	}
@@ -139,7 +150,7 @@ func (e *Engine) messages(stacks []*assembly.Stack) error {
 		return nil
 	}
 	return &SynthError{
-		What: "the app reports errors: " + strings.Join(refused, "; "),
+		What: "the app reports " + what + ": " + strings.Join(refused, "; "),
 		Next: "mend what the app complains about and synthesize it again",
 	}
 }

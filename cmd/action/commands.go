@@ -20,6 +20,7 @@ func (s *step) selection(ctx context.Context) (engine.Selection, error) {
 	return engine.Selection{
 		Assembly:  dir,
 		Selection: assembly.Selection{Patterns: s.in.Stacks, All: s.in.All, Exclusively: s.in.Exclusively},
+		Strict:    s.in.Strict, IgnoreErrors: s.in.IgnoreErrors,
 	}, err
 }
 

@@ -46,9 +46,11 @@ func (s *step) newEngine(ctx context.Context) (*engine.Engine, error) {
 		RunsURL: runs,
 		Version: "cdkd-action/" + version,
 		Environ: os.Environ(), Children: s.children,
-		Window:  s.window,
-		Observe: s.observe,
-		Secrets: s.secrets,
+		// Credentials are for publishing; those of the app are another matter.
+		Environment: synth.EnvironmentOptions{Keep: s.in.SynthKeepEnv, Remove: s.in.SynthRemoveEnv},
+		Window:      s.window,
+		Observe:     s.observe,
+		Secrets:     s.secrets,
 	}), nil
 }
 
@@ -127,6 +129,8 @@ func (s *step) assembly(ctx context.Context) (string, error) {
 		Command: app.Command, Dir: dir, Output: output, Context: s.project.Context, Overrides: overrides,
 		Region: s.engine.Region(), Account: s.engine.Account, Config: s.engine.ConfigOf,
 		Environ: os.Environ(), Stdout: s.children, Stderr: s.children,
+		Environment: synth.EnvironmentOptions{Keep: s.in.SynthKeepEnv, Remove: s.in.SynthRemoveEnv, NoCredentials: !s.in.SynthCredentials},
+		Validate:    s.in.SynthValidation, Timeout: s.in.SynthTimeout,
 		Inform: func(text string) { s.log.Info().Msg(report.Line(text)) },
 		Warn:   func(text string) { s.surface.Warning(ci.Annotation{Title: "Synthesis", Message: text}) },
 	})

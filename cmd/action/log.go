@@ -72,6 +72,9 @@ func (s *step) observe(ev engine.Event) {
 		line = "rollback finished"
 	case engine.Notice:
 		line = ev.Text
+	case engine.AppWarning:
+		s.surface.Warning(ci.Annotation{Title: "Stack " + ev.Stack, Message: ev.Text})
+		return
 	case engine.Warning:
 		log = s.log.Warn()
 		line = ev.Text

@@ -61,6 +61,12 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.diff(ctx)
 	case ci.Destroy:
 		return s.destroy(ctx)
+	case ci.Synth:
+		return s.synth(ctx)
+	case ci.List:
+		return s.list(ctx)
+	case ci.Publish:
+		return s.publish(ctx)
 	case ci.Rollback:
 		return s.rollback(ctx)
 	case ci.Bootstrap:

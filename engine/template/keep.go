@@ -59,7 +59,7 @@ func (s *Scope) withPolicies(e *evaluation, r *Resource, faults *Faults) *Resour
 func resourcePlace(id string) *place { return (&place{name: "Resources"}).at(id) }
 
 // checkNames finds, before anything runs, references that cannot be answered.
-func (s *Scope) checkNames() []Fault {
+func (s *Scope) checkNames(has func(resourceType, attribute string) bool) []Fault {
 	faults := &Faults{}
 	taken := func(condition string) (yes, no bool) {
 		d := s.conditions[condition]
@@ -78,6 +78,10 @@ func (s *Scope) checkNames() []Fault {
 			case n.id == self:
 				faults.add(n.at.String(), "the resource refers to itself")
 			case s.resources[n.id] != nil:
+				// What an output cannot tell is left out of it, with a warning.
+				if self != "" && has != nil && n.attribute != "" && !has(declared.Type, n.attribute) {
+					faults.add(n.at.String(), "%s (%s) has no attribute %s", n.id, declared.Type, n.attribute)
+				}
 			case declared.Type == MetadataType:
 				faults.add(n.at.String(), "%s is CDK's usage marker, which is never made", n.id)
 			default:

@@ -38,6 +38,7 @@ type binding struct {
 	warn    func(error)
 	unknown []string
 	noEcho  []string
+	has     func(resourceType, attribute string) bool
 }
 
 // Secrets has everything secret that is met put into set.
@@ -59,6 +60,12 @@ func Unknown(parameters ...string) Option {
 // because the value given comes from one that is.
 func Hidden(parameters ...string) Option {
 	return func(b *binding) { b.noEcho = append(b.noEcho, parameters...) }
+}
+
+// Attributes has references in resources to attributes that a type does not have
+// refused, as far as has knows.
+func Attributes(has func(resourceType, attribute string) bool) Option {
+	return func(b *binding) { b.has = has }
 }
 
 // A MacroError says that only CloudFormation can expand the template.
@@ -102,7 +109,7 @@ func (t *Template) Bind(ctx context.Context, env Environment, params map[string]
 		return nil, faults
 	}
 	s.keep(e, faults)
-	if wrong := s.checkNames(); s.warn != nil {
+	if wrong := s.checkNames(b.has); s.warn != nil {
 		for _, fault := range wrong {
 			s.warn(errors.New(fault.String()))
 		}

@@ -62,6 +62,31 @@ func TestNamesThatLeadNowhere(t *testing.T) {
 	}
 }
 
+// What CloudFormation would refuse when it reads the template is not found out in
+// the middle of a deploy. An output is left out with a warning instead (T-259c).
+func TestAttributesThatATypeDoesNotHave(t *testing.T) {
+	tmpl := parse(t, `{"Conditions": {"No": {"Fn::Equals": [1, 2]}}, "Resources": {
+		"A": {"Type": "T::T::A"},
+		"R": {"Type": "T::T::T", "Properties": {
+			"V": [{"Fn::GetAtt": "A.Arn"}, {"Fn::GetAtt": ["A", "Arrn"]}],
+			"S": {"Fn::Sub": "${A.Urn}"},
+			"Unused": {"Fn::If": ["No", {"Fn::GetAtt": "A.Nope"}, 1]},
+			"Computed": {"Fn::GetAtt": ["A", {"Fn::Sub": "A${AWS::Region}"}]}}}},
+		"Outputs": {"O": {"Value": {"Fn::GetAtt": "A.Orn"}}}}`)
+	has := template.Attributes(func(typ, attribute string) bool { return typ == "T::T::A" && attribute == "Arn" })
+	_, err := tmpl.Bind(t.Context(), env, nil, &world{}, has)
+	want := `template t.json has 2 faults:
+  Resources.R.Properties.V[1]: A (T::T::A) has no attribute Arrn
+  Resources.R.Properties.S: A (T::T::A) has no attribute Urn`
+	if err == nil || err.Error() != want {
+		t.Errorf("want %s\ngot %v", want, err)
+	}
+	warned := 0
+	if _, err := tmpl.Bind(t.Context(), env, nil, &world{}, has, template.Tolerant(func(error) { warned++ })); err != nil || warned != 2 {
+		t.Errorf("a diff warns: %d warnings, %v", warned, err)
+	}
+}
+
 func TestReferences(t *testing.T) { // T-311 to T-314
 	s := bind(t, `{"Parameters": {"P": {"Type": "String", "Default": ""}}, "Conditions": {"C": {"Fn::Equals": [1, 1]}}, "Resources": {
 		"A": {"Type": "T::T::T"}, "B": {"Type": "T::T::T"}, "C": {"Type": "T::T::T"}, "D": {"Type": "T::T::T"}, "E": {"Type": "T::T::T"},

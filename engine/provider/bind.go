@@ -65,6 +65,15 @@ type optionFunc func(*mapping)
 
 func (f optionFunc) apply(m *mapping) { f(m) }
 
+// Options are several as one, for inputs that share them.
+func Options(opts ...Option) Option {
+	return optionFunc(func(m *mapping) {
+		for _, o := range opts {
+			o.apply(m)
+		}
+	})
+}
+
 // Rename maps a property, or a dotted path to one, to the member it is called
 // in the SDK, relative to the struct that its siblings go to: "A.B" reaches
 // into a nested struct, "." spreads an object's members over that struct

@@ -15,17 +15,28 @@ import (
 
 var addressGone = []string{"InvalidAllocationID.NotFound", "InvalidAddress.NotFound"}
 
-var allocateAddressInput = bindTagged[ec2.AllocateAddressInput](types.ResourceTypeElasticIp)
+var (
+	allocateAddressInput = bindTagged[ec2.AllocateAddressInput](types.ResourceTypeElasticIp)
+	acceptAddressInput   = bindTagged[ec2.AcceptAddressTransferInput](types.ResourceTypeElasticIp,
+		provider.Only("TransferAddress", "Tags"), provider.Rename{"TransferAddress": "Address"})
+)
 
 // An elastic address is known as address|allocation: Ref gives the address,
 // calls want the allocation.
 func elasticIP() provider.Resource {
 	return provider.Resource{
 		Type:       "AWS::EC2::EIP",
-		Inputs:     []provider.Input{allocateAddressInput},
+		Inputs:     []provider.Input{allocateAddressInput, acceptAddressInput},
 		Satellites: []provider.Satellite{{Properties: []string{"InstanceId"}, Put: associateAddress}},
 		Tags:       taggable(allocationID),
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			if r.Properties.Has("TransferAddress") { // it is another account's, and offered to this one
+				out, err := provider.Invoke(ctx, r, ec2Once, (*ec2.Client).AcceptAddressTransfer, acceptAddressInput)
+				if err != nil {
+					return provider.Created{}, err
+				}
+				return provider.Created{PhysicalID: aws.ToString(out.AddressTransfer.PublicIp) + "|" + aws.ToString(out.AddressTransfer.AllocationId)}, nil
+			}
 			out, err := provider.Invoke(ctx, r, ec2Once, (*ec2.Client).AllocateAddress, allocateAddressInput)
 			if err != nil {
 				return provider.Created{}, err

@@ -63,7 +63,7 @@ func instance() provider.Resource {
 		Type:    "AWS::EC2::Instance",
 		Inputs:  []provider.Input{runInstanceInput},
 		Updates: []provider.Input{updateInstanceInput},
-		Satellites: []provider.Satellite{volumes, {
+		Satellites: []provider.Satellite{volumes, instanceAssociations(), {
 			Properties: []string{"SourceDestCheck"}, Settled: true,
 			Put: func(ctx context.Context, r *provider.Request) error {
 				on := !r.Properties.Has("SourceDestCheck") || isTrue(r.Properties, "SourceDestCheck")

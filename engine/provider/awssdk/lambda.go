@@ -40,9 +40,20 @@ func inlineCode(r *provider.Request) ([]byte, error) {
 	return zipInline(text(r.Properties, "Runtime"), text(code, "ZipFile"))
 }
 
+// publishTo names the version that PublishToLatestPublished publishes to.
+var publishTo = provider.Options(
+	provider.Rename{"PublishToLatestPublished": "PublishTo"},
+	provider.Custom("PublishToLatestPublished", func(v any) (types.FunctionVersionLatestPublished, error) {
+		if t, _ := value.Text(v); t != "true" {
+			return "", nil
+		}
+		return types.FunctionVersionLatestPublishedLatestPublished, nil
+	}))
+
 var (
 	createFunctionInput = provider.Bind[lambda.CreateFunctionInput](
 		provider.Skip("Code.ZipFile"),
+		publishTo,
 		provider.Finish(func(r *provider.Request, in *lambda.CreateFunctionInput) error {
 			zip, err := inlineCode(r)
 			if zip != nil {
@@ -78,8 +89,9 @@ var (
 
 	updateCodeInput = provider.Bind[lambda.UpdateFunctionCodeInput](
 		provider.ID("FunctionName"),
-		provider.Only("Code", "Architectures"),
+		provider.Only("Code", "Architectures", "PublishToLatestPublished"),
 		provider.Rename{"Code": "."},
+		publishTo,
 		provider.Skip("Code.ZipFile"),
 		provider.Clear{"Architectures": []any{"x86_64"}},
 		provider.Finish(func(r *provider.Request, in *lambda.UpdateFunctionCodeInput) (err error) {
@@ -126,6 +138,7 @@ func function() provider.Resource {
 					return err
 				},
 			},
+			scalingOf(func(r *provider.Request) (*string, *string) { return &r.PhysicalID, aws.String("$LATEST.PUBLISHED") }),
 			{
 				Properties: []string{"RecursiveLoop"}, Input: putRecursionInput,
 				Put: provider.Call(lambdaClient, (*lambda.Client).PutFunctionRecursionConfig, putRecursionInput),
@@ -192,7 +205,7 @@ func snapStart(s *types.SnapStartResponse) *value.Object {
 func updateFunction(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 	// Inline code is packed by runtime, so that another runtime may need another
 	// package.
-	code := d.Changed("Code", "Architectures") || d.Changed("Runtime") && r.Properties.Object("Code").Has("ZipFile")
+	code := d.Changed("Code", "Architectures", "PublishToLatestPublished") || d.Changed("Runtime") && r.Properties.Object("Code").Has("ZipFile")
 	var out provider.Updated
 	if updateFunctionInput.Changed(d) {
 		var answer *lambda.UpdateFunctionConfigurationOutput

@@ -40,6 +40,27 @@ func provisionedConcurrency() provider.Satellite {
 	}
 }
 
+var scalingInput = provider.Bind[lambda.PutFunctionScalingConfigInput](provider.Only("FunctionScalingConfig"))
+
+// scalingOf is the satellite that bounds the environments of a published
+// version. A put without bounds takes them away.
+func scalingOf(version func(*provider.Request) (name, qualifier *string)) provider.Satellite {
+	return provider.Satellite{
+		Properties: []string{"FunctionScalingConfig"}, Input: scalingInput,
+		Put: func(ctx context.Context, r *provider.Request) error {
+			in, err := scalingInput.Input(r)
+			if err != nil {
+				return err
+			}
+			in.FunctionName, in.Qualifier = version(r)
+			return whenSettled(ctx, r, functionActive, functionBusy, func() error {
+				_, err := lambdaClient(r.Session).PutFunctionScalingConfig(ctx, in)
+				return err
+			})
+		},
+	}
+}
+
 // qualified splits the ARN of a version or an alias: the last segment is its
 // qualifier.
 func qualified(r *provider.Request) (name, qualifier *string) {
@@ -78,6 +99,7 @@ func lambdaVersion() provider.Resource {
 		Inputs: []provider.Input{publishVersionInput},
 		Satellites: []provider.Satellite{
 			provisionedConcurrency(),
+			scalingOf(qualified),
 			{Properties: []string{"RuntimePolicy"}, Put: func(ctx context.Context, r *provider.Request) error {
 				policy := r.Properties.Object("RuntimePolicy")
 				name, qualifier := qualified(r)

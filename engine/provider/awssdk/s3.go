@@ -56,7 +56,7 @@ func bucket() provider.Resource {
 		Inputs:     []provider.Input{createBucketInput},
 		Updates:    []provider.Input{},
 		Handled:    []string{"ObjectLockEnabled"}, // the only one that an update changes
-		Satellites: bucketParts(),
+		Satellites: append(bucketParts(), bucketMetadata()...),
 		Tags: provider.Tags{
 			Property: "Tags",
 			Set: func(ctx context.Context, r *provider.Request, tags map[string]string) error {

@@ -96,3 +96,36 @@ func parameter() provider.Resource {
 		}),
 	}
 }
+
+var associationInput = provider.Shape[ssm.CreateAssociationInput](func(v any) any {
+	o, _ := v.(*value.Object)
+	parameters := value.NewObject()
+	for _, p := range o.List("AssociationParameters") {
+		p, _ := p.(*value.Object)
+		parameters.Set(text(p, "Key"), p.Value("Value"))
+	}
+	return value.NewObject("Name", o.Value("DocumentName"), "Parameters", parameters)
+})
+
+// instanceAssociations is the satellite of the SSM documents that run on an
+// instance. A document with other parameters is another association.
+func instanceAssociations() provider.Satellite {
+	return provider.Members("SsmAssociations", provider.Itself,
+		func(ctx context.Context, r *provider.Request, element any) error {
+			in, err := associationInput(element)
+			if err != nil {
+				return err
+			}
+			in.InstanceId = &r.PhysicalID
+			_, err = ssmOnce(r.Session).CreateAssociation(ctx, &in)
+			return err
+		},
+		func(ctx context.Context, r *provider.Request, element any) error {
+			in, err := associationInput(element)
+			if err != nil {
+				return err
+			}
+			_, err = ssmClient(r.Session).DeleteAssociation(ctx, &ssm.DeleteAssociationInput{Name: in.Name, InstanceId: &r.PhysicalID})
+			return unlessGone(err, []string{"AssociationDoesNotExist"})
+		})
+}

@@ -1,0 +1,55 @@
+package awssdk
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/org/cdkd-action/engine/provider"
+)
+
+// What an update asks for, where that is not the same as what a create does.
+func TestChanges(t *testing.T) {
+	rec := startRecorder(t)
+	for name, test := range map[string]struct {
+		typ, before, after string
+		want               []string
+	}{
+		"of a bucket's metadata tables only the changed one is changed": {"AWS::S3::Bucket",
+			`{"MetadataConfiguration": {"JournalTableConfiguration": {"RecordExpiration": {"Expiration": "DISABLED"}}, "InventoryTableConfiguration": {"ConfigurationState": "ENABLED"}}}`,
+			`{"MetadataConfiguration": {"JournalTableConfiguration": {"RecordExpiration": {"Expiration": "ENABLED", "Days": 9}}, "InventoryTableConfiguration": {"ConfigurationState": "ENABLED"}}}`,
+			[]string{"UpdateBucketMetadataJournalTableConfiguration"}},
+		"an inventory that is no longer named is switched off": {"AWS::S3::Bucket",
+			`{"MetadataConfiguration": {"JournalTableConfiguration": {}, "InventoryTableConfiguration": {"ConfigurationState": "ENABLED"}}}`,
+			`{"MetadataConfiguration": {"JournalTableConfiguration": {}}}`,
+			[]string{"UpdateBucketMetadataInventoryTableConfiguration"}},
+		"metadata tables that are no longer named go": {"AWS::S3::Bucket",
+			`{"MetadataConfiguration": {"JournalTableConfiguration": {}}}`, `{}`,
+			[]string{"DeleteBucketMetadataConfiguration"}},
+		"the older metadata table is made again": {"AWS::S3::Bucket",
+			`{"MetadataTableConfiguration": {"S3TablesDestination": {"TableBucketArn": "arn", "TableName": "a"}}}`,
+			`{"MetadataTableConfiguration": {"S3TablesDestination": {"TableBucketArn": "arn", "TableName": "b"}}}`,
+			[]string{"CreateBucketMetadataTableConfiguration", "DeleteBucketMetadataTableConfiguration"}},
+		"an association with other parameters is another one": {"AWS::EC2::Instance",
+			`{"SsmAssociations": [{"DocumentName": "d", "AssociationParameters": [{"Key": "k", "Value": ["1"]}]}]}`,
+			`{"SsmAssociations": [{"DocumentName": "d", "AssociationParameters": [{"Key": "k", "Value": ["2"]}]}]}`,
+			[]string{"DescribeInstances", "CreateAssociation", "DeleteAssociation"}},
+		"bounds of a function that are no longer named are taken away": {"AWS::Lambda::Function",
+			`{"FunctionScalingConfig": {"MinExecutionEnvironments": 1}}`, `{}`,
+			[]string{"PutFunctionScalingConfig"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec.take()
+			_, err := provider.Drive(describe(t, test.typ), nil).Update(t.Context(), &provider.Request{
+				Session: rec.session(), Stack: stack, LogicalID: "Res", Type: test.typ, PhysicalID: "made",
+				Previous: object(t, test.before), Properties: object(t, test.after),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, operations(rec.take())); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package awssdk
+
+import (
+	"github.com/org/cdkd-action/engine/value"
+)
+
+const someTime = "2031-02-03T04:05:06Z"
+
+// What the types' code decides by, or what a service wants although the schema
+// does not.
+var peculiarities = map[string]peculiar{
+	"AWS::ApiGateway::Method": {fixed: map[string]fixed{
+		"RequestParameters":                  marked(value.NewObject("method.request.header.sent", true), "method.request.header.sent"),
+		"MethodResponses.ResponseParameters": marked(value.NewObject("method.response.header.sent", true), "method.response.header.sent"),
+	}},
+	"AWS::ApiGatewayV2::Route": {fixed: map[string]fixed{
+		"RequestParameters": marked(value.NewObject("route.request.header.sent", value.NewObject("Required", true)), "route.request.header.sent"),
+	}},
+	"AWS::ApiGatewayV2::Stage": {fixed: map[string]fixed{
+		"RouteSettings": marked(value.NewObject("GET /", value.NewObject("ThrottlingBurstLimit", "12321")), "12321"),
+	}},
+	"AWS::EC2::Instance": {stays: []string{"PropagateTagsToVolumeOnCreation"}, fixed: map[string]fixed{
+		"NetworkInterfaces.DeviceIndex": exactly("12321"),
+	}},
+	"AWS::EC2::LaunchTemplate": {fixed: map[string]fixed{
+		"LaunchTemplateData.InstanceMarketOptions.SpotOptions.ValidUntil": exactly(someTime),
+	}},
+	"AWS::EC2::SecurityGroup": {fixed: map[string]fixed{
+		"SecurityGroupEgress.IpProtocol": either("tcp", "udp"), "SecurityGroupIngress.IpProtocol": either("tcp", "udp"),
+	}},
+	"AWS::EC2::SecurityGroupEgress":  {fixed: map[string]fixed{"IpProtocol": either("tcp", "udp")}},
+	"AWS::EC2::SecurityGroupIngress": {fixed: map[string]fixed{"IpProtocol": either("tcp", "udp")}},
+	"AWS::EC2::VPCGatewayAttachment": {needs: []string{"InternetGatewayId"}, fixed: map[string]fixed{"VpcId": exactly("vpc-of-gateway")}},
+	"AWS::EC2::VPCEndpoint": {fixed: map[string]fixed{
+		"DnsOptions.PrivateDnsOnlyForInboundResolverEndpoint": either("OnlyInboundResolver", "AllResolvers"),
+	}},
+	"AWS::ElasticLoadBalancingV2::Listener": {fixed: map[string]fixed{
+		"DefaultActions.AuthenticateCognitoConfig.SessionTimeout": exactly("12321"),
+		"DefaultActions.AuthenticateOidcConfig.SessionTimeout":    exactly("12322"),
+	}},
+	"AWS::Lambda::Function": {needs: []string{"Runtime"},
+		fixed: map[string]fixed{"Runtime": exactly("nodejs22.x"), "Code.ZipFile": either("exports.a = 1", "exports.b = 1")},
+	},
+	"AWS::Route53::RecordSet": {needs: []string{"HostedZoneId", "HostedZoneName"}, fixed: map[string]fixed{
+		"HostedZoneName": exactly("sent.example."), "TTL": exactly("12321"),
+	}},
+	"AWS::S3::Bucket": {without: s3Samples, fixed: map[string]fixed{
+		"LoggingConfiguration.TargetObjectKeyFormat.SimplePrefix": {is: &value.Object{}},
+		"LifecycleConfiguration.Rules.ObjectSizeGreaterThan":      exactly("12321"),
+		"LifecycleConfiguration.Rules.ObjectSizeLessThan":         exactly("12322"),
+		"LifecycleConfiguration.Rules.ExpirationDate":             exactly(someTime),
+		"LifecycleConfiguration.Rules.Transition.TransitionDate":  exactly("2031-02-03T04:05:07Z"),
+		"LifecycleConfiguration.Rules.Transitions.TransitionDate": exactly("2031-02-03T04:05:08Z"),
+	}},
+	"AWS::SNS::Topic": {fixed: map[string]fixed{"DeliveryStatusLogging.Protocol": either("lambda", "sqs")}},
+	"AWS::SecretsManager::Secret": {
+		fixed:   map[string]fixed{"GenerateSecretString.SecretStringTemplate": marked(`{"user": "sentTemplate"}`, "sentTemplate")},
+		without: [][]string{{"SecretString"}, {"GenerateSecretString"}},
+	},
+	"AWS::StepFunctions::StateMachine": {needs: []string{"DefinitionString"},
+		fixed: map[string]fixed{
+			"DefinitionString":        marked(`{"Comment": "sentText ${A}"}`, "sentText"),
+			"Definition":              marked(value.NewObject("Comment", "sentObject ${A}"), "sentObject"),
+			"DefinitionSubstitutions": marked(value.NewObject("A", "sentSubstitution"), "sentSubstitution"),
+		},
+		without: [][]string{{"Definition", "DefinitionS3Location"}, {"DefinitionString", "DefinitionS3Location"}, {"Definition", "DefinitionString"}},
+	},
+	"AWS::Route53::HostedZone":                  {needs: []string{"Name"}},
+	"AWS::ApiGateway::Stage":                    {needs: []string{"StageName", "DeploymentId"}},
+	"AWS::ApiGatewayV2::Authorizer":             {needs: []string{"IdentitySource"}},
+	"AWS::ElasticLoadBalancingV2::ListenerRule": {needs: []string{"ListenerArn"}},
+	"AWS::ElasticLoadBalancingV2::LoadBalancer": {without: [][]string{{"SubnetMappings"}, {"Subnets"}}, needs: []string{"SecurityGroups"}},
+	"AWS::ECS::TaskDefinition":                  {needs: []string{"ContainerDefinitions"}},
+	"AWS::ApiGateway::Deployment":               {needs: []string{"StageName"}, stays: []string{"StageName"}},
+	"AWS::IAM::Policy":                          {needs: []string{"Roles"}},
+	"AWS::EC2::EIP": {stays: []string{"Domain", "PublicIpv4Pool"},
+		without: [][]string{{"TransferAddress"}, {"Address", "Domain", "IpamPoolId", "NetworkBorderGroup", "PublicIpv4Pool"}}},
+	"AWS::Lambda::EventSourceMapping":          {stays: []string{"Queues", "Topics"}},
+	"AWS::DynamoDB::Table":                     {stays: []string{"LocalSecondaryIndexes"}},
+	"AWS::Logs::LogGroup":                      {stays: []string{"LogGroupClass"}},
+	"AWS::Events::EventBus":                    {stays: []string{"EventSourceName"}},
+	"AWS::KMS::Key":                            {stays: []string{"KeyUsage", "KeySpec", "MultiRegion", "Origin"}},
+	"AWS::ElasticLoadBalancingV2::TargetGroup": {stays: []string{"TargetControlPort"}},
+}
+
+// Old spellings of a rule say the same as new ones, which win.
+var s3Samples = [][]string{nil, {"LifecycleConfiguration.Rules.NoncurrentVersionExpirationInDays"}}
+
+// leftOut are the properties that no call here sends: they take their resource
+// to Cloud Control.
+var leftOut = map[string]string{
+	"AWS::CloudFront::Distribution DistributionConfig.CNAMEs":                      "an old spelling that the API does not have: use Aliases",
+	"AWS::CloudFront::Distribution DistributionConfig.CustomOrigin":                "an old spelling that the API does not have: use Origins",
+	"AWS::CloudFront::Distribution DistributionConfig.S3Origin":                    "an old spelling that the API does not have: use Origins",
+	"AWS::DynamoDB::Table GlobalSecondaryIndexes.ContributorInsightsSpecification": "set by index, by a call that wants the index made",
+	"AWS::DynamoDB::Table ImportSourceSpecification":                               "makes the table by an import, which takes hours",
+	"AWS::DynamoDB::Table StreamSpecification.ResourcePolicy":                      "the policy of the stream, a resource of its own in the API",
+	"AWS::S3::Bucket BucketNamePrefix":                                             "Cloud Control makes the rest of the name",
+}
+
+// elsewhere are the properties that are used, but not by the calls of a create
+// or delete that succeed at once.
+var elsewhere = map[string]string{
+	"AWS::EC2::Instance BlockDeviceMappings.NoDevice":                                       "its presence is what is sent",
+	"AWS::EC2::NatGateway MaxDrainDurationSeconds":                                          "for updates that take addresses away",
+	"AWS::ECS::Service ForceNewDeployment":                                                  "for updates: a new service has a new deployment",
+	"AWS::ElasticLoadBalancingV2::LoadBalancer EnableCapacityReservationProvisionStabilize": "says what to wait for",
+}

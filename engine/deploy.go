@@ -154,6 +154,7 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	}
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	d.res.Plan = d.Plan
+	d.expect()
 	if err := cmp.Or(keep, d.refusals()); err != nil {
 		return err
 	}

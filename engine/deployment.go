@@ -235,6 +235,7 @@ func (d *deployment) operation(ctx context.Context, ev Event, limit time.Duratio
 		ev.Text = err.Error()
 		h.Error = d.historyError(err)
 	}
+	d.took(ev, start, err)
 	d.observe(ev)
 	d.emit(h)
 	return err

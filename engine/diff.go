@@ -74,6 +74,7 @@ func (d *deployment) rehearse(ctx context.Context) error {
 		return err
 	}
 	d.res.Plan, d.res.Changed = d.Plan, d.Plan.Changed()
+	d.expect()
 	d.announceRefusals()
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	return d.keepExports(ctx, record)

@@ -30,18 +30,12 @@ func (d *deployment) execute(ctx context.Context) error {
 	defer done()
 	opt := d.pace(stop)
 
-	var tasks []graph.Task
-	changing := map[string]bool{}
 	for _, c := range d.Changes {
-		switch {
-		case c.Action == plan.NoChange:
+		if c.Action == plan.NoChange {
 			d.res.Counts.Unchanged++
-		case !c.Gone():
-			changing[c.LogicalID] = true
-			tasks = append(tasks, graph.Task{ID: c.LogicalID, API: service(c.Type), Cost: cost(c), Run: func(ctx context.Context) error { return d.perform(ctx, c) }})
 		}
 	}
-	after := d.waits.Restrict(func(id string) bool { return changing[id] })
+	tasks, after := d.work()
 	if err := d.settle(graph.Run(ctx, tasks, after, opt)); err != nil {
 		return err
 	}

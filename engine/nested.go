@@ -132,6 +132,10 @@ func (n *nested) adopt(d *deployment) {
 		}
 		p.res.Failures = append(p.res.Failures, f)
 	}
+	for _, s := range d.res.Timeline {
+		s.LogicalID = d.t.parentLogicalID + "/" + s.LogicalID
+		p.res.Timeline = append(p.res.Timeline, s)
+	}
 	p.res.Unaddressed = append(p.res.Unaddressed, d.res.Unaddressed...)
 	p.res.Warnings = append(p.res.Warnings, d.res.Warnings...)
 	p.res.RollbackIncomplete = p.res.RollbackIncomplete || d.res.RollbackIncomplete

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/org/cdkd-action/engine/plan"
@@ -38,6 +39,9 @@ func everywhere(text string) *result.Run {
 			Failures:    []result.Failure{{LogicalID: text, Type: text, Path: text, Action: action, PhysicalID: text, Message: text, Remedy: text}},
 			Unaddressed: []result.Unaddressed{{Stack: text, LogicalID: text, Type: text, PhysicalID: text, Reason: text, Remedy: text}},
 			Warnings:    []string{text},
+			After:       map[string][]string{text: {text + "x"}, text + "y": {text}},
+			Chain:       []result.Link{{LogicalID: text, Expected: time.Hour}},
+			Timeline:    []result.Span{{LogicalID: text, Action: action, Failed: true}, {LogicalID: text + "x", Action: action}},
 			Lock:        &result.Lock{Owner: text, Operation: text, Stack: text, RunURL: text}})
 	}
 	return r
@@ -138,13 +142,23 @@ func checkInert(t *testing.T, markdown string) {
 	}
 }
 
+// diagram are the lines that pictures are made of, with what may stand in names.
+var diagram = regexp.MustCompile("^(?:\\*\\*What the failure.*|</?details.*|```.*|gantt|    (?:dateFormat x|axisFormat %s s|section [-\\w/]+)|" +
+	"    (?:undo )?(?:✗ )?(?:create|update|delete) [-\\w/]+ \\([0-9a-zµ.]+\\) :(?:done|crit), \\d+, \\d+|" +
+	"flowchart LR|    n\\d+\\[\"[-\\w/]+\"\\]:::\\w+|    n\\d+ --> n\\d+|    classDef .*|)\n$")
+
 func TestTextFromOutsideIsNoMarkup(t *testing.T) {
 	for _, text := range hostile {
 		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
 			for _, command := range []string{"diff", "deploy"} {
 				run := everywhere(text)
 				run.Command = command
-				checkInert(t, Markdown(run))
+				checkInert(t, StepSummary(run))
+				for line := range strings.Lines(pictures(run)) {
+					if !diagram.MatchString(line) {
+						t.Errorf("a line of a diagram has something from outside in it: %q", line)
+					}
+				}
 				for limit := 200; limit < 2000; limit += 177 {
 					if cut := Comment(run, limit, "See there."); len(cut) > limit {
 						t.Errorf("limit %d: %d bytes", limit, len(cut))

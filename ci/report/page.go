@@ -22,7 +22,16 @@ func Comment(run *result.Run, limit int, rest string) string {
 }
 
 // Markdown renders a run in full.
-func Markdown(run *result.Run) string {
+func Markdown(run *result.Run) string { return body(run) + footer(run) }
+
+func footer(run *result.Run) string {
+	if run.RunID == "" {
+		return ""
+	}
+	return "\n<sub>run " + htmlCode(run.RunID) + "</sub>\n"
+}
+
+func body(run *result.Run) string {
 	all := run
 	run = shown(run)
 	p := &page{run: run, listed: map[*plan.Change]bool{}, rules: rulesOf(all, run)}
@@ -40,9 +49,6 @@ func Markdown(run *result.Run) string {
 		p.stack(s)
 	}
 	p.outputs()
-	if run.RunID != "" {
-		p.line("<sub>run " + htmlCode(run.RunID) + "</sub>")
-	}
 	return p.b.String()
 }
 
@@ -123,6 +129,13 @@ func (p *page) counts() {
 		parts = outputsToDo(p.run)
 		if n := runCounts(p.run)[plan.NoChange]; n > 0 && p.run.Changed() {
 			parts = append(parts, fmt.Sprintf("%d unchanged", n))
+		}
+		longest := time.Duration(0)
+		for _, s := range p.run.Stacks {
+			longest = max(longest, chainTime(s))
+		}
+		if longest >= worthSaying {
+			parts = append(parts, "takes about "+roughly(longest)+" at least")
 		}
 		if p.run.DryRun {
 			parts = append(parts, "dry run: nothing was written")

@@ -78,6 +78,9 @@ func (p *page) stack(s *result.Stack) {
 			heading = "#### Nested stack " + code(pl.Stack)
 		}
 		p.line(heading)
+		if pl == s.Plan {
+			p.chain(s)
+		}
 		show()
 	})
 }

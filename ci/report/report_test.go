@@ -101,7 +101,8 @@ func shop() *plan.Plan {
 
 func diffRun() *result.Run {
 	r := &result.Run{Command: "diff", RunID: "20261129T120000000Z-0a1b2c3d"}
-	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Success, Changed: true, Plan: shop()})
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Success, Changed: true, Plan: shop(),
+		Chain: []result.Link{{LogicalID: "Role", Expected: 10 * time.Second}, {LogicalID: "Db", Expected: 10 * time.Minute}, {LogicalID: "Worker", Expected: time.Second}}})
 	return r
 }
 
@@ -112,12 +113,26 @@ func failedRun() *result.Run {
 		Counts:  result.Counts{Created: 1},
 		Outputs: value.NewObject("VpcId", "vpc-0123", "Subnets", []any{"subnet-1", "subnet-2"})})
 	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Failed, Reason: result.ReasonResource, RolledBack: true,
-		Plan: shop(), Counts: result.Counts{Failed: 1, Unchanged: 5},
+		Plan: shop(), Counts: result.Counts{Failed: 1, Unchanged: 5}, After: shopOrder(), Timeline: shopTimeline(),
 		Failures: []result.Failure{{LogicalID: "Topic", Type: "AWS::SNS::Topic", Path: "Shop/Topic/Resource", Action: plan.Create,
 			Message: "InvalidParameter: Invalid parameter: Topic Name\nRequest id: 1234 (token=abcdef123456)",
 			Remedy:  "choose a name of at most 256 characters; ask @platform about #42"}},
 		Warnings: []string{"the record was written by an older version"}})
 	return r
+}
+
+func shopOrder() map[string][]string {
+	return map[string][]string{"Worker": {"Role", "Table"}, "WorkerPolicy": {"Role", "Table", "Topic"}, "Listener": {"Topic"}, "Db": {"WorkerPolicy"}}
+}
+
+func shopTimeline() []result.Span {
+	begin := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	span := func(id string, action plan.Action, at, took time.Duration) result.Span {
+		return result.Span{LogicalID: id, Action: action, Start: begin.Add(at * time.Millisecond), Took: took * time.Millisecond}
+	}
+	failed, undone := span("Topic", plan.Create, 0, 9_100), span("Table", plan.Delete, 31_000, 6_400)
+	failed.Failed, undone.Rollback = true, true
+	return []result.Span{span("Role", plan.Replace, 0, 2_300), failed, span("Table", plan.Replace, 10, 11_900), span("Worker", plan.Update, 11_910, 18_500), undone}
 }
 
 func partialRun() *result.Run {
@@ -151,6 +166,9 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name+".md", Markdown(run))
 			golden(t, name+".txt", Text(run))
+			if g := pictures(run); g != "" {
+				golden(t, name+".pictures.md", g)
+			}
 		})
 	}
 	for name, run := range map[string]*result.Run{"diff": diffRun(), "failed": failedRun(), "partial": partialRun(), "locked": lockedRun()} {

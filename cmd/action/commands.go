@@ -107,7 +107,7 @@ func (s *step) rollback(ctx context.Context) error {
 func (s *step) finish(run *result.Run) error {
 	end := ci.End(run, s.in)
 	s.check(s.surface.SetRun(run, end))
-	s.check(s.surface.SetSummary(report.Markdown(run)))
+	s.check(s.surface.SetSummary(report.StepSummary(run)))
 	if s.in.JSON {
 		text, err := report.JSON(run)
 		s.check(err)

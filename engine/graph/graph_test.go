@@ -330,3 +330,15 @@ func TestRunLongestChainFirst(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestLongest(t *testing.T) {
+	tasks := []Task{{ID: "A", Cost: time.Second}, {ID: "B", Cost: time.Minute}, {ID: "C", Cost: time.Second}, {ID: "D"}, {ID: "E", Cost: 50 * time.Second}}
+	after := Edges{"B": {"A", "gone"}, "C": {"A"}, "D": {"B", "C"}}
+	ids, cost := Longest(tasks, after)
+	if d := cmp.Diff([]string{"A", "B", "D"}, ids); d != "" || cost != 61*time.Second {
+		t.Errorf("%s (-want +got):\n%s", cost, d)
+	}
+	if ids, cost := Longest(nil, nil); ids != nil || cost != 0 {
+		t.Errorf("of nothing: %v, %s", ids, cost)
+	}
+}

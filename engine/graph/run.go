@@ -85,6 +85,22 @@ func Run(ctx context.Context, tasks []Task, after Edges, opt Options) map[string
 	}
 }
 
+// Longest returns the chain of tasks, each waiting for the one before it, whose
+// costs come to most, and what they come to.
+func Longest(tasks []Task, after Edges) (ids []string, cost time.Duration) {
+	s := newSchedule(tasks, after)
+	next := s.ready
+	for len(next) > 0 {
+		id := slices.MaxFunc(next, func(a, b string) int {
+			return cmp.Or(cmp.Compare(s.chain[a], s.chain[b]), cmp.Compare(s.position[b], s.position[a]))
+		})
+		ids = append(ids, id)
+		cost += s.tasks[id].Cost
+		next = s.dependents[id]
+	}
+	return ids, cost
+}
+
 type ended struct {
 	id  string
 	err error

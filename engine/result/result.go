@@ -139,6 +139,15 @@ type Stack struct {
 	Unaddressed []Unaddressed // what was left: why the outcome is partial, or a rollback incomplete
 	Warnings    []string
 
+	// After says what each resource that changes waits for, by logical id.
+	After map[string][]string
+	// Chain are the resources that one after the other are expected to take
+	// longest: the time that a deploy takes at least.
+	Chain []Link
+	// Timeline are the operations that ended, in that order, those on resources
+	// of nested stacks as Nested/Resource.
+	Timeline []Span
+
 	Changed    bool // something was changed, or would be
 	RolledBack bool // the deploy failed and what it had done was undone
 	// RollbackIncomplete says that it failed and not all of what it had done was
@@ -146,6 +155,22 @@ type Stack struct {
 	RollbackIncomplete bool
 	Lock               *Lock
 	Duration           time.Duration
+}
+
+// A Link is one resource of a chain, and a rough guess of its time.
+type Link struct {
+	LogicalID string
+	Expected  time.Duration
+}
+
+// A Span is one operation on a resource: when it started and how long it took.
+type Span struct {
+	LogicalID, Type string
+	Action          plan.Action
+	Rollback        bool // it undid an earlier one
+	Failed          bool
+	Start           time.Time
+	Took            time.Duration
 }
 
 // Counts counts resources by what happened to them.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/org/cdkd-action/engine/exposure"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
@@ -10,21 +11,42 @@ import (
 // stack, two spaces a level. Values are full;
 // what is hidden is "(hidden)", or "(hidden, changed)".
 func DiffJSON(run *result.Run) (string, error) {
-	nodes := []any{}
-	for _, s := range shown(run).Stacks {
+	nodes, visible := []any{}, shown(run)
+	tree := tree{rulesOf(run, visible)}
+	for _, s := range visible.Stacks {
 		if s.Plan != nil {
-			nodes = append(nodes, node(s.Plan))
+			nodes = append(nodes, tree.node(s.Plan))
 		}
 	}
 	b, err := value.MarshalIndent(shownJSON(nodes))
 	return string(b) + "\n", err
 }
 
+// A tree renders plans and those of nested stacks below them.
+type tree struct {
+	rules map[*plan.Plan][]exposure.Rule
+}
+
 // node is a plan as a JSON object: rows that change, values in full, absent
 // ones left out.
-func node(p *plan.Plan) *value.Object {
-	return value.NewObject("stack", p.Stack, "region", p.Region,
-		"changes", list(changing(p), changeNode), "outputChanges", list(p.Outputs, outputNode), "children", list(p.Children, node))
+func (t tree) node(p *plan.Plan) *value.Object {
+	o := value.NewObject("stack", p.Stack, "region", p.Region,
+		"changes", list(changing(p), changeNode), "outputChanges", list(p.Outputs, outputNode), "children", list(p.Children, t.node))
+	if rules := t.rules[p]; len(rules) > 0 {
+		o.Set("securityChanges", list(rules, ruleNode))
+	}
+	return o
+}
+
+func ruleNode(r exposure.Rule) *value.Object {
+	o := value.NewObject("logicalId", r.Change.LogicalID, "kind", string(r.Kind),
+		"changeType", map[bool]string{true: "ADD", false: "REMOVE"}[r.Added],
+		"effect", map[bool]string{true: "Deny", false: "Allow"}[r.Deny], "who", r.Who, "what", r.What)
+	setText(o, "on", r.On)
+	setText(o, "if", r.Conditions)
+	setTrue(o, "public", r.Public())
+	setTrue(o, "broadens", r.Broadens())
+	return o
 }
 
 func list[E, N any](in []E, node func(E) N) []any {

@@ -14,7 +14,9 @@ func JSON(run *result.Run) (string, error) {
 	if run.Command == "diff" {
 		return DiffJSON(run)
 	}
+	all := run
 	run = shown(run)
+	tree := tree{rulesOf(all, run)}
 	stacks := []any{}
 	for _, s := range run.Stacks {
 		n, err := stackNode(s)
@@ -22,7 +24,7 @@ func JSON(run *result.Run) (string, error) {
 			return "", fmt.Errorf("render the result of %s: %w", s.Name, err)
 		}
 		if run.DryRun && s.Plan != nil {
-			n.Set("plan", node(s.Plan))
+			n.Set("plan", tree.node(s.Plan))
 		}
 		stacks = append(stacks, n)
 	}

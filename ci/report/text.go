@@ -12,12 +12,13 @@ import (
 // Text renders a run for the end of a log: the plans of a diff or a dry run,
 // and of other runs what came of them.
 func Text(run *result.Run) string {
+	all := run
 	run = shown(run)
 	var b strings.Builder
 	if planned(run) {
-		for _, s := range run.Stacks {
+		for i, s := range run.Stacks {
 			if s.Plan != nil {
-				b.WriteString(planText(s.Plan))
+				b.WriteString(planText(s.Plan) + exposureText(all.Stacks[i].Plan))
 			}
 		}
 	}

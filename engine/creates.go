@@ -2,13 +2,8 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"slices"
 	"sync"
-	"time"
-
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
@@ -36,9 +31,10 @@ type creates struct {
 	entries map[string]*entering       // by type
 	writing sync.WaitGroup
 
-	mu      sync.Mutex
-	tickets map[string]state.Ticket
-	fates   map[string]state.Fate
+	mu        sync.Mutex
+	tickets   map[string]state.Ticket
+	fates     map[string]state.Fate
+	unchecked map[string]bool // types of which it was said that nobody may look
 }
 
 // An entering is the creates of one type being written down.
@@ -58,115 +54,11 @@ func (c *creates) wait() {
 	c.writing.Wait()
 }
 
-// A nameCheck is the look-up of the name that a create would take.
-type nameCheck struct {
-	request *provider.Request
-	driver  *provider.Driver
-	refusal error // why the create is not sent; nil when it may be
-	late    bool  // to be looked up only when the create's turn comes
-	taken   bool  // held by what is this stack's own
-}
-
 // openLedger opens the ledger. Nothing is read that is not there.
 func (d *deployment) openLedger(ctx context.Context, before reading) {
 	ledger := d.place.OpenLedger(ctx, before.presence.Ledger, before.record)
 	d.creates.ledger, d.creates.evidence, d.creates.open = ledger, d.place.Evidence(before.record, ledger), ledger.Open()
 	close(d.creates.opened)
-}
-
-// named are the creates whose names are to be looked up.
-func (d *deployment) named() *creates {
-	all := &creates{
-		opened: make(chan struct{}),
-		names:  map[string]*nameCheck{}, looking: map[string]*sync.WaitGroup{}, entries: map[string]*entering{},
-		tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{},
-	}
-	for _, c := range d.Changes {
-		if c.Action != plan.Create {
-			continue
-		}
-		driver := d.router.Driver(c.Type)
-		name := plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, c.Desired)
-		if driver == nil || driver.Resource().Lookup == nil || !name.Generated || d.decisions[c.LogicalID].Route.ProvisionedBy != state.BySDK {
-			continue
-		}
-		req := d.request(c.LogicalID, c.Type)
-		req.Properties, req.Name, req.NameProperty = c.Desired, name.Value, name.Property
-		// A rule's name counts on its own bus, which may still have to be made.
-		_, late := c.Desired.Value("EventBusName").(*value.Object)
-		all.names[c.LogicalID] = &nameCheck{request: req, driver: driver, late: late}
-	}
-	return all
-}
-
-// lookUpNames begins to ask who has the names, all at once within a limit for
-// each API.
-func (d *deployment) lookUpNames(ctx context.Context) {
-	looking := d.creates.looking
-	for _, n := range d.creates.names {
-		if looking[n.request.Type] == nil {
-			looking[n.request.Type] = &sync.WaitGroup{}
-		}
-	}
-	for _, n := range d.creates.names {
-		if n.late {
-			continue
-		}
-		slot := d.e.lookUps(n.request.Type)
-		looking[n.request.Type].Go(func() {
-			slot <- struct{}{}
-			defer func() { <-slot }()
-			d.lookUp(ctx, n)
-		})
-	}
-}
-
-// lookUps are the places of those that look names of a type up at the same time,
-// for all stacks of the run.
-func (e *Engine) lookUps(typ string) chan struct{} {
-	const each, topics = 10, 4
-	limit := each
-	if typ == "AWS::SNS::Topic" {
-		limit = topics
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.looking[typ] == nil {
-		e.looking[typ] = make(chan struct{}, limit)
-	}
-	return e.looking[typ]
-}
-
-// lookUp decides whether a create may take its name.
-func (d *deployment) lookUp(ctx context.Context, n *nameCheck) {
-	n.refusal, n.taken = nil, false
-	held, err := n.driver.Lookup(ctx, n.request)
-	switch {
-	case err != nil && denied(err):
-		d.warn("who holds the name of a new %s could not be looked up, so that was not checked: %v", n.request.Type, err)
-		return
-	case err != nil:
-		n.refusal = err
-		return
-	case held == nil:
-		return
-	}
-	holder := state.Holder{
-		LogicalID: n.request.LogicalID, Type: n.request.Type, Name: n.request.Name,
-		PhysicalID: held.PhysicalID, Created: held.Created, OwnerTag: held.Tags[provider.OwnerTagKey],
-	}
-	<-d.creates.opened
-	verdict := d.creates.evidence.License(ctx, holder)
-	if verdict.Proof != "" {
-		n.taken = true
-		return
-	}
-	n.refusal = d.creates.evidence.Refusal(holder, verdict)
-}
-
-func denied(err error) bool {
-	answer, ok := errors.AsType[*awshttp.ResponseError](err)
-	return ok && answer.HTTPStatusCode() == http.StatusForbidden
 }
 
 // intend begins to write the creates of the plan down: those of a type when all
@@ -249,7 +141,7 @@ func (d *deployment) admit(ctx context.Context, c *plan.Change, req *provider.Re
 	if n := d.creates.names[c.LogicalID]; n != nil {
 		if n.late {
 			n.request.Properties = req.Properties
-			d.lookUp(ctx, n)
+			d.lookUp(ctx, []*nameCheck{n})
 		}
 		if err := d.awaitName(ctx, n); err != nil {
 			return err
@@ -270,29 +162,6 @@ func (d *deployment) admit(ctx context.Context, c *plan.Change, req *provider.Re
 	d.creates.mu.Lock()
 	d.creates.fates[c.LogicalID] = state.FateUnknown // until it is answered
 	d.creates.mu.Unlock()
-	return nil
-}
-
-// reappears tells whether a name may look held for a while after its holder was
-// deleted.
-func reappears(typ string) bool { return typ == "AWS::SQS::Queue" || typ == "AWS::S3::Bucket" }
-
-// awaitName refuses a create whose name is held, after looking again for a
-// while where a deleted holder is seen for that long.
-func (d *deployment) awaitName(ctx context.Context, n *nameCheck) error {
-	const again, limit = 10 * time.Second, 65 * time.Second
-	start := time.Now()
-	for n.refusal != nil {
-		var held *state.NameHeldError
-		if !errors.As(n.refusal, &held) || !reappears(n.request.Type) || time.Since(start) >= limit {
-			return n.refusal
-		}
-		d.observe(Event{Kind: Detail, LogicalID: n.request.LogicalID, Type: n.request.Type, Text: "its name is held; looking again in 10s"})
-		if provider.Sleep(ctx, d.e.config.Window.Draining(), again) != nil {
-			return n.refusal
-		}
-		d.lookUp(ctx, n)
-	}
 	return nil
 }
 

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/assembly"
@@ -18,25 +21,12 @@ func TestLookUpsShareTheirLimit(t *testing.T) {
 	e, aws := newEngine(t)
 	aws.SetLatency("sns", "GetTopicAttributes", 30*time.Millisecond)
 	dir := t.TempDir()
-	artifacts, topics := []string{}, []string{}
+	var topics []string
 	for i := range 6 {
 		topics = append(topics, fmt.Sprintf(`"T%d": {"Type": "AWS::SNS::Topic", "Properties": {}}`, i))
 	}
-	for _, name := range []string{"One", "Two"} {
-		artifacts = append(artifacts, fmt.Sprintf(`%q: {"type": "aws:cloudformation:stack", "environment": "aws://unknown-account/unknown-region", "properties": {"templateFile": "t.json"}}`, name))
-	}
-	for name, text := range map[string]string{
-		"manifest.json": `{"version": "48.0.0", "artifacts": {` + strings.Join(artifacts, ",") + `}}`,
-		"t.json":        `{"Resources": {` + strings.Join(topics, ",") + `}}`,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run, err := e.Deploy(t.Context(), engine.DeployOptions{
-		Selection:       engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}},
-		ResourceTimeout: time.Minute, StackConcurrency: 2,
-	})
+	writeApp(t, dir, map[string]string{"One": strings.Join(topics, ","), "Two": strings.Join(topics, ",")})
+	run, err := e.Deploy(t.Context(), deployAll(dir))
 	if err != nil || len(run.Stacks) != 2 || run.Stacks[0].Counts.Created != 6 || run.Stacks[1].Counts.Created != 6 {
 		t.Fatalf("%v: %+v", err, run)
 	}
@@ -59,5 +49,85 @@ func TestLookUpsShareTheirLimit(t *testing.T) {
 		if under > 4 {
 			t.Errorf("%d topics were looked up at once, want at most 4", under)
 		}
+	}
+}
+
+// Names of a type whose service takes several are asked for at once; a refusal
+// of the look-up is one warning, also where the service answers it with 400
+// (S-201, S-203).
+func TestLookUpsInBatches(t *testing.T) {
+	for name, tt := range map[string]struct {
+		deny bool
+		held bool
+		want int // look-ups of eight groups
+	}{
+		"free":   {want: 1},
+		"held":   {held: true, want: 1},
+		"denied": {deny: true, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, aws := newEngine(t)
+			var groups []string
+			for i := range 8 {
+				groups = append(groups, fmt.Sprintf(`"G%d": {"Type": "AWS::Logs::LogGroup", "Properties": {}}`, i))
+			}
+			dir := t.TempDir()
+			writeApp(t, dir, map[string]string{"Shop": strings.Join(groups, ",")})
+			if tt.held {
+				c := cloudwatchlogs.NewFromConfig(aws.Config())
+				if _, err := c.CreateLogGroup(t.Context(), &cloudwatchlogs.CreateLogGroupInput{LogGroupName: new("Shop-G3")}); err != nil {
+					t.Fatal(err)
+				}
+				aws.ClearLog()
+			}
+			if tt.deny {
+				aws.AddFault(sandbox.Fault{Service: "logs", Action: "DescribeLogGroups", Status: 400, Code: "AccessDeniedException"})
+			}
+			run, _ := e.Deploy(t.Context(), deployAll(dir))
+			looks := 0
+			for _, r := range aws.Log() {
+				if r.Action == "DescribeLogGroups" {
+					looks++
+				}
+			}
+			if looks != tt.want {
+				t.Errorf("%d look-ups, want %d", looks, tt.want)
+			}
+			s := run.Stacks[0]
+			if got := len(s.Warnings); got != map[bool]int{true: 1}[tt.deny] {
+				t.Errorf("warnings: %q", s.Warnings)
+			}
+			var refused []string
+			for _, f := range s.Failures {
+				refused = append(refused, f.LogicalID)
+			}
+			if tt.held && !slices.Equal(refused, []string{"G3"}) || !tt.held && s.Counts.Created != 8 {
+				t.Errorf("refused %q, %d made: %s", refused, s.Counts.Created, s.Message)
+			}
+		})
+	}
+}
+
+// writeApp writes an assembly of stacks with the resources given.
+func writeApp(t *testing.T, dir string, stacks map[string]string) {
+	t.Helper()
+	var artifacts []string
+	files := map[string]string{}
+	for name, resources := range stacks {
+		artifacts = append(artifacts, fmt.Sprintf(`%q: {"type": "aws:cloudformation:stack", "environment": "aws://unknown-account/unknown-region", "properties": {"templateFile": %q}}`, name, name+".json"))
+		files[name+".json"] = `{"Resources": {` + resources + `}}`
+	}
+	files["manifest.json"] = `{"version": "48.0.0", "artifacts": {` + strings.Join(artifacts, ",") + `}}`
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func deployAll(dir string) engine.DeployOptions {
+	return engine.DeployOptions{
+		Selection:       engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}},
+		ResourceTimeout: time.Minute, StackConcurrency: 2,
 	}
 }

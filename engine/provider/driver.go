@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -176,6 +177,40 @@ func (d *Driver) Lookup(ctx context.Context, r *Request) (*Holder, error) {
 	})
 }
 
+// Lookups reads who holds the names of several requests, at most as many as the
+// type's batch, in their order.
+func (d *Driver) Lookups(ctx context.Context, rs []*Request) ([]*Holder, error) {
+	if len(rs) == 1 || d.res.Lookups == nil {
+		var holders []*Holder
+		for _, r := range rs {
+			h, err := d.Lookup(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			holders = append(holders, h)
+		}
+		return holders, nil
+	}
+	prepared := make([]*Request, len(rs))
+	for i, r := range rs {
+		prepared[i] = d.prepare(r)
+	}
+	return retry.Read(ctx, retry.Task{Name: rs[0].LogicalID, Draining: rs[0].Draining}, func(ctx context.Context) ([]*Holder, error) {
+		return d.res.Lookups(ctx, prepared)
+	})
+}
+
+// One makes a look-up of one name from that of several.
+func One(lookups func(ctx context.Context, rs []*Request) ([]*Holder, error)) func(context.Context, *Request) (*Holder, error) {
+	return func(ctx context.Context, r *Request) (*Holder, error) {
+		holders, err := lookups(ctx, []*Request{r})
+		if err != nil {
+			return nil, err
+		}
+		return holders[0], nil
+	}
+}
+
 // Find looks for what an unanswered create may have made, "" for nothing.
 func (d *Driver) Find(ctx context.Context, r *Request) (string, error) {
 	if d.res.Find == nil {
@@ -262,8 +297,18 @@ func merge(a, b *value.Object) *value.Object {
 	return m
 }
 
+// AccessDenied tells a refusal for want of a permission. Some services answer
+// it with status 400.
+func AccessDenied(err error) bool {
+	answer, ok := errors.AsType[interface {
+		error
+		HTTPStatusCode() int
+	}](err)
+	return ok && answer.HTTPStatusCode() == http.StatusForbidden ||
+		HasCode(err, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError", "AuthorizationErrorException")
+}
+
 // tagDenied tells a refusal of tagging from one of the call itself.
 func tagDenied(err error) bool {
-	return HasCode(err, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthorizationError", "AuthorizationErrorException") &&
-		strings.Contains(strings.ToLower(err.Error()), "tag")
+	return AccessDenied(err) && strings.Contains(strings.ToLower(err.Error()), "tag")
 }

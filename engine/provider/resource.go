@@ -64,6 +64,10 @@ type Resource struct {
 	// Lookup reads who holds r.Name, nil for nobody. What is being deleted holds
 	// nothing.
 	Lookup func(ctx context.Context, r *Request) (*Holder, error)
+	// Lookups does it for up to Batch names at once, in their order, where the
+	// service takes several. Lookup is then [One] of it.
+	Lookups func(ctx context.Context, rs []*Request) ([]*Holder, error)
+	Batch   int
 	// Find looks for what an unanswered create of this request may have made, by
 	// an exact key: natural key, token or ownership tag. "" for nothing.
 	Find func(ctx context.Context, r *Request) (physicalID string, err error)

@@ -67,6 +67,15 @@ func arn(r *provider.Request, service, resource string) string {
 	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", r.Stack.Partition, service, r.Stack.Region, r.Stack.AccountID, resource)
 }
 
+// names are those that the requests ask about.
+func names(rs []*provider.Request) []string {
+	var all []string
+	for _, r := range rs {
+		all = append(all, r.Name)
+	}
+	return all
+}
+
 // globalARN is arn for services without regions.
 func globalARN(r *provider.Request, service, resource string) string {
 	return fmt.Sprintf("arn:%s:%s::%s:%s", r.Stack.Partition, service, r.Stack.AccountID, resource)

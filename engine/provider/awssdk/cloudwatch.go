@@ -3,6 +3,7 @@ package awssdk
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
@@ -72,25 +73,8 @@ func alarm() provider.Resource {
 			_, err := cloudwatchClient(r.Session).DeleteAlarms(ctx, &cloudwatch.DeleteAlarmsInput{AlarmNames: []string{r.PhysicalID}})
 			return err
 		},
-		Gone: []string{"ResourceNotFound", "ResourceNotFoundException"},
-		Lookup: func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
-			c := cloudwatchClient(r.Session)
-			// A composite alarm has the same names, and would be overwritten too.
-			out, err := c.DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{
-				AlarmNames: []string{r.Name}, AlarmTypes: []types.AlarmType{types.AlarmTypeMetricAlarm, types.AlarmTypeCompositeAlarm},
-			})
-			if err != nil || len(out.MetricAlarms)+len(out.CompositeAlarms) == 0 {
-				return nil, err
-			}
-			h := &provider.Holder{PhysicalID: r.Name, Tags: map[string]string{}}
-			tags, err := c.ListTagsForResource(ctx, &cloudwatch.ListTagsForResourceInput{ResourceARN: aws.String(arn(r, "cloudwatch", "alarm:"+r.Name))})
-			if err == nil {
-				for _, t := range tags.Tags {
-					h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-				}
-			}
-			return h, nil
-		},
+		Gone:   []string{"ResourceNotFound", "ResourceNotFoundException"},
+		Lookup: provider.One(lookupAlarms), Lookups: lookupAlarms, Batch: 100,
 		Known: func(r *provider.Request) *value.Object {
 			name := r.PhysicalID
 			if name == "" {
@@ -99,4 +83,39 @@ func alarm() provider.Resource {
 			return value.NewObject("Arn", arn(r, "cloudwatch", "alarm:"+name))
 		},
 	}
+}
+
+// lookupAlarms tells who has names. A composite alarm has the same names, and
+// would be overwritten too.
+func lookupAlarms(ctx context.Context, rs []*provider.Request) ([]*provider.Holder, error) {
+	c := cloudwatchClient(rs[0].Session)
+	out, err := c.DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{
+		AlarmNames: names(rs), MaxRecords: aws.Int32(100),
+		AlarmTypes: []types.AlarmType{types.AlarmTypeMetricAlarm, types.AlarmTypeCompositeAlarm},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var taken []string
+	for _, a := range out.MetricAlarms {
+		taken = append(taken, aws.ToString(a.AlarmName))
+	}
+	for _, a := range out.CompositeAlarms {
+		taken = append(taken, aws.ToString(a.AlarmName))
+	}
+	holders := make([]*provider.Holder, len(rs))
+	for i, r := range rs {
+		if !slices.Contains(taken, r.Name) {
+			continue
+		}
+		holders[i] = &provider.Holder{PhysicalID: r.Name, Tags: map[string]string{}}
+		tags, err := c.ListTagsForResource(ctx, &cloudwatch.ListTagsForResourceInput{ResourceARN: aws.String(arn(r, "cloudwatch", "alarm:"+r.Name))})
+		if err != nil {
+			continue // without its tags it has the other evidence
+		}
+		for _, t := range tags.Tags {
+			holders[i].Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+		}
+	}
+	return holders, nil
 }

@@ -88,30 +88,33 @@ func cluster() provider.Resource {
 			}
 			return value.NewObject("Arn", arn(r, "ecs", "cluster/"+name))
 		},
-		Lookup: func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
-			return clusterNamed(ctx, r, r.Name)
-		},
+		Lookup: provider.One(lookupClusters), Lookups: lookupClusters, Batch: 100,
 		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
-			return clusterNamed(ctx, r, text(r.Properties, "ClusterName"))
+			byName := *r
+			byName.Name = text(r.Properties, "ClusterName")
+			return provider.One(lookupClusters)(ctx, &byName)
 		}),
 	}
 }
 
-// clusterNamed tells who has a name. A deleted cluster is told of for a while,
+// lookupClusters tells who has names. A deleted cluster is told of for a while,
 // but no longer active.
-func clusterNamed(ctx context.Context, r *provider.Request, name string) (*provider.Holder, error) {
-	out, err := ecsClient(r.Session).DescribeClusters(ctx, &ecs.DescribeClustersInput{
-		Clusters: []string{name}, Include: []types.ClusterField{types.ClusterFieldTags},
+func lookupClusters(ctx context.Context, rs []*provider.Request) ([]*provider.Holder, error) {
+	out, err := ecsClient(rs[0].Session).DescribeClusters(ctx, &ecs.DescribeClustersInput{
+		Clusters: names(rs), Include: []types.ClusterField{types.ClusterFieldTags},
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range out.Clusters {
-		if aws.ToString(c.Status) != "INACTIVE" && aws.ToString(c.ClusterName) == name {
-			return &provider.Holder{PhysicalID: name, Tags: ecsTagMap(c.Tags)}, nil
+	holders := make([]*provider.Holder, len(rs))
+	for i, r := range rs {
+		for _, c := range out.Clusters {
+			if aws.ToString(c.Status) != "INACTIVE" && aws.ToString(c.ClusterName) == r.Name {
+				holders[i] = &provider.Holder{PhysicalID: r.Name, Tags: ecsTagMap(c.Tags)}
+			}
 		}
 	}
-	return nil, nil
+	return holders, nil
 }
 
 func ecsTagMap(list []types.Tag) map[string]string {

@@ -3,6 +3,7 @@ package awssdk
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,7 @@ func logGroup() provider.Resource {
 			return err
 		},
 		Gone:   logsGone,
-		Lookup: lookupLogGroup,
+		Lookup: lookupLogGroup, Lookups: lookupLogGroups, Batch: 50,
 		Known: func(r *provider.Request) *value.Object {
 			name := r.PhysicalID
 			if name == "" {
@@ -199,17 +200,42 @@ func lookupLogGroup(ctx context.Context, r *provider.Request) (*provider.Holder,
 	if err != nil {
 		return nil, err
 	}
-	var g *types.LogGroup
-	if len(out.LogGroups) > 0 && aws.ToString(out.LogGroups[0].LogGroupName) == r.Name {
-		g = &out.LogGroups[0]
-	}
-	if g == nil {
+	if len(out.LogGroups) == 0 || aws.ToString(out.LogGroups[0].LogGroupName) != r.Name {
 		return nil, nil
 	}
+	return logGroupHolder(ctx, r, out.LogGroups[0]), nil
+}
+
+// lookupLogGroups asks for several groups by their exact names. An answer in
+// pages may be of a service that does not choose by them: then each is asked
+// for by itself.
+func lookupLogGroups(ctx context.Context, rs []*provider.Request) ([]*provider.Holder, error) {
+	out, err := logsClient(rs[0].Session).DescribeLogGroups(ctx, &logs.DescribeLogGroupsInput{LogGroupIdentifiers: names(rs)})
+	if err != nil && !provider.HasCode(err, "ResourceNotFoundException", "InvalidParameterException") {
+		return nil, err
+	}
+	holders := make([]*provider.Holder, len(rs))
+	for i, r := range rs {
+		if err != nil || out.NextToken != nil {
+			h, err := lookupLogGroup(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			holders[i] = h
+			continue
+		}
+		if g := slices.IndexFunc(out.LogGroups, func(g types.LogGroup) bool { return aws.ToString(g.LogGroupName) == r.Name }); g >= 0 {
+			holders[i] = logGroupHolder(ctx, r, out.LogGroups[g])
+		}
+	}
+	return holders, nil
+}
+
+func logGroupHolder(ctx context.Context, r *provider.Request, g types.LogGroup) *provider.Holder {
 	h := &provider.Holder{PhysicalID: r.Name, Created: time.UnixMilli(aws.ToInt64(g.CreationTime))}
 	group := strings.TrimSuffix(aws.ToString(g.Arn), ":*")
-	if out, err := c.ListTagsForResource(ctx, &logs.ListTagsForResourceInput{ResourceArn: &group}); err == nil {
+	if out, err := logsClient(r.Session).ListTagsForResource(ctx, &logs.ListTagsForResourceInput{ResourceArn: &group}); err == nil {
 		h.Tags = out.Tags
 	}
-	return h, nil
+	return h
 }

@@ -254,7 +254,7 @@ func TestNoChangeKeepsWhatItCannotResolve(t *testing.T) {
 	l := startLate(t, "AWS::EC2::Instance", "i-1", `{"ImageId": "ami-1"}`, "PublicIp", `{"Out": "192.0.2.1", "late-out": "192.0.2.1", "Fixed": "old", "Gone": "x"}`)
 	l.answer = denied
 	stack, record := l.deploy(t, false)
-	if want := `{"Out":"192.0.2.1","late-out":"192.0.2.1","Fixed":"new"}`; value.JSON(record.Outputs) != want {
+	if want := `{"Out":"192.0.2.1","Fixed":"new","late-out":"192.0.2.1"}`; value.JSON(record.Outputs) != want {
 		t.Errorf("outputs %s, want %s", value.JSON(record.Outputs), want)
 	}
 	if exports := strings.Join(record.ExportNames, ","); exports != "late-out" {

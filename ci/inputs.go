@@ -22,6 +22,7 @@ const (
 
 	StateDestroy Name = "state destroy"
 	StateMigrate Name = "state migrate"
+	StateRefresh Name = "state refresh-observed"
 
 	Events      Name = "events"
 	EventsPrune Name = "events prune"

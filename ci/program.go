@@ -97,6 +97,7 @@ func (p Program) subcommand(c Command, name string) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:                   use + " [flags]",
+		Aliases:               aliases(c),
 		Short:                 firstSentence(c.Description),
 		Long:                  c.Description,
 		DisableFlagsInUseLine: true,
@@ -115,6 +116,13 @@ func (p Program) subcommand(c Command, name string) *cobra.Command {
 		bind(cmd, g, in)
 	}
 	return cmd
+}
+
+func aliases(c Command) []string {
+	if c.Alias == "" {
+		return nil
+	}
+	return []string{c.Alias}
 }
 
 // bind makes the input a flag. Flags only collect: all are parsed together

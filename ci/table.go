@@ -5,6 +5,7 @@ import "slices"
 // A Command is one row of [Commands].
 type Command struct {
 	Name        Name
+	Alias       string // another last word of the name, on the command line
 	Description string
 	// MinStacks and MaxStacks bound how many stacks can be named; a MaxStacks
 	// of -1 is no bound.
@@ -39,7 +40,7 @@ var commands = []Command{
 		Description: "Make the state bucket, with versions, encryption, and a policy that keeps other accounts out."},
 	{Name: StateInfo, MaxStacks: 0,
 		Description: "Show which state bucket is used, what chose it, and what is in it."},
-	{Name: StateList, MaxStacks: 0,
+	{Name: StateList, Alias: "ls", MaxStacks: 0,
 		Description: "List the stacks that the state bucket knows.",
 		refuse: func(in *Inputs) (string, string) {
 			if in.Tree && in.Long {
@@ -62,15 +63,13 @@ var commands = []Command{
 		}},
 	{Name: StateDestroy, MaxStacks: -1, Consent: "deletes the resources of the stacks",
 		Description: "Delete the resources of stacks and what is recorded of them, without the app: the stacks are named as they are recorded.",
-		refuse: func(in *Inputs) (string, string) {
-			if len(in.Stacks) == 0 && !in.All {
-				return "stacks", "name the stacks to destroy, or set all to true"
-			}
-			return "", ""
-		}},
+		refuse:      namedOrAll},
 	{Name: StateMigrate, MaxStacks: 0, Consent: "deletes the old bucket with every version of what is in it",
 		Description: "Copy a state bucket whose name is of the old form, which holds the region, to one of the new form. Let nothing run that uses either meanwhile.",
 		asks:        func(in *Inputs) bool { return in.RemoveLegacy && !in.DryRun }},
+	{Name: StateRefresh, MaxStacks: -1,
+		Description: "Read the resources of stacks back from AWS, and record that as what was observed of them. What nothing can read keeps what is recorded, and is counted apart.",
+		refuse:      namedOrAll},
 	{Name: Events, MinStacks: 1, MaxStacks: 1,
 		Description: "List the runs of a stack, also of one that is gone; or, of one run, what happened in it."},
 	{Name: EventsPrune, MinStacks: 1, MaxStacks: 1, Consent: "deletes the histories of runs",
@@ -85,6 +84,14 @@ var commands = []Command{
 		Description: "Remove the lock of stacks whose holder is known to be dead. A lock that could not be removed is an error in the log and the outcome `partial`; the exit code stays 0."},
 	{Name: Demo, MaxStacks: 0, TerminalOnly: true,
 		Description: "Walk through plan, deploy, failure, cancellation and destroy of an example app, against an AWS that runs in this process. Needs no account."},
+}
+
+// namedOrAll is for commands that go by what is recorded.
+func namedOrAll(in *Inputs) (input, want string) {
+	if len(in.Stacks) == 0 && !in.All {
+		return "stacks", "name the stacks, or set all to true"
+	}
+	return "", ""
 }
 
 // An Input is one row of [Table]: an input of the Action and a flag of the
@@ -117,7 +124,7 @@ type Input struct {
 var (
 	onApp    = []Name{Deploy, Diff, Destroy}
 	readApp  = []Name{Deploy, Diff, Destroy, Synth, List, Publish}
-	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Events, EventsPrune, ForceUnlock}
+	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}
 	changing = []Name{Deploy, Destroy, Rollback, StateDestroy}
 )
 
@@ -126,13 +133,13 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Destroy, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Events, EventsPrune, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Destroy, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one; `synth` and `list` then take all."},
-	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(readApp, []Name{StateDestroy, EventsPrune}),
-		Description: "Take all stacks of the app; for `state destroy`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
+	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(readApp, []Name{StateDestroy, StateRefresh, EventsPrune}),
+		Description: "Take all stacks of the app; for `state destroy` and `state refresh-observed`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
 	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: readApp, Restricts: true,
 		Description: "Take only the stacks that were named, without those they depend on."},
-	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Events, EventsPrune, ForceUnlock}, Restricts: true,
+	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}, Restricts: true,
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: readApp,
@@ -169,7 +176,7 @@ var table = []Input{
 	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,
 		Description: "What the keys in the state bucket begin with."},
 
-	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, StateMigrate}, Restricts: true,
+	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, StateMigrate, StateRefresh}, Restricts: true,
 		Description: "Say what would be done and write nothing."},
 	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff},
 		Description: "Exit with 1 when something would change."},
@@ -244,7 +251,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Synth, List, Publish, Rollback, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, Events, EventsPrune},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

@@ -205,7 +205,7 @@ func (e *Engine) orphanRows(ctx context.Context, store *state.Store, opt OrphanO
 		return nil, err
 	}
 	t := Orphaned{Ref: state.Ref{Stack: place.Name, Region: place.Region}, Recorded: true, Resources: opt.Resources}
-	before, _, err := place.Read(ctx)
+	before, etag, err := place.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -218,19 +218,11 @@ func (e *Engine) orphanRows(ctx context.Context, store *state.Store, opt OrphanO
 	if opt.Consent != nil && !opt.Consent([]Orphaned{t}) {
 		return nil, nil
 	}
-	lock, err := place.Lock(ctx, state.LockOptions{
-		Owner: e.config.Owner, Operation: "orphan", FailFast: true,
-		Warn: func(text string) { e.observe(Event{Kind: Warning, Stack: t.Stack, Region: t.Region, Text: text}) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = e.dropRows(ctx, place, before, opt.Resources)
-	cleanup, cancel := e.config.Window.Cleanup(journalLimit)
-	defer cancel()
-	if releaseErr := lock.Release(cleanup); releaseErr != nil {
-		e.observe(Event{Kind: Warning, Stack: t.Stack, Region: t.Region, Text: releaseErr.Error()})
-	}
+	err = e.amend(ctx, place, state.LockOptions{Operation: "orphan", FailFast: true},
+		func(record *state.Record) (bool, error) {
+			return true, dropRows(place, etag, before, record, opt.Resources)
+		},
+		func(ctx context.Context, record *state.Record) { e.renewTokens(ctx, place, record, opt.Resources) })
 	if err != nil {
 		return nil, err
 	}
@@ -251,11 +243,7 @@ func rowsThere(place *state.Stack, r *state.Record, ids []string) error {
 
 // dropRows goes by what is recorded now that the lock is held. A row that has
 // become another resource since it was looked at stays.
-func (e *Engine) dropRows(ctx context.Context, place *state.Stack, before *state.Record, ids []string) error {
-	record, etag, err := place.Read(ctx)
-	if err != nil {
-		return err
-	}
+func dropRows(place *state.Stack, etag state.ETag, before, record *state.Record, ids []string) error {
 	if err := rowsThere(place, record, ids); err != nil {
 		return err
 	}
@@ -267,25 +255,18 @@ func (e *Engine) dropRows(ctx context.Context, place *state.Stack, before *state
 	for _, id := range ids {
 		record.Remove(id)
 	}
-	warn := func(err error) {
-		if err != nil {
-			e.observe(Event{Kind: Warning, Stack: place.Name, Region: place.Region, Text: err.Error()})
-		}
-	}
-	saver := state.NewSaver(ctx, place, etag, state.SaverOptions{})
-	if err := saver.Save(record); err != nil {
-		return err
-	}
-	saved, cancel := e.config.Window.Cleanup(2 * journalLimit)
-	defer cancel()
-	if err := saver.Flush(saved); err != nil {
-		return err
-	}
-	// A create to come must not repeat a token that made what was let go.
-	present, err := place.Presence(saved)
-	warn(err)
-	if err == nil && present.Ledger {
-		warn(place.OpenLedger(saved, true, record).Renew(saved, ids...))
-	}
+	record.Drop("skippedOutputs")
 	return nil
+}
+
+// renewTokens keeps a create to come from repeating a token that made what was
+// let go.
+func (e *Engine) renewTokens(ctx context.Context, place *state.Stack, record *state.Record, ids []string) {
+	present, err := place.Presence(ctx)
+	if err == nil && present.Ledger {
+		err = place.OpenLedger(ctx, true, record).Renew(ctx, ids...)
+	}
+	if err != nil {
+		e.warnOf(place, err.Error())
+	}
 }

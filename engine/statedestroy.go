@@ -56,10 +56,23 @@ func (e *Engine) StateDestroy(ctx context.Context, stacks RecordSelection, opt D
 	return run, e.end(run, nil)
 }
 
-// recordedTargets finds the records that are meant, and refuses what is not
-// there before anything is done. A nested stack goes with the one that it is
-// nested in, where that goes too.
+// recordedTargets is recordedRefs for a destroy: a nested stack goes with the
+// one that it is nested in, where that goes too.
 func recordedTargets(ctx context.Context, store *state.Store, stacks RecordSelection) ([]state.Ref, error) {
+	refs, err := recordedRefs(ctx, store, stacks)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(refs), func(r state.Ref) bool {
+		return slices.ContainsFunc(refs, func(o state.Ref) bool {
+			return o.Region == r.Region && strings.HasPrefix(r.Stack, o.Stack+"~")
+		})
+	}), nil
+}
+
+// recordedRefs finds the records that are meant, and refuses what is not there
+// before anything is done.
+func recordedRefs(ctx context.Context, store *state.Store, stacks RecordSelection) ([]state.Ref, error) {
 	all, err := store.List(ctx)
 	if err != nil {
 		return nil, err
@@ -88,11 +101,7 @@ func recordedTargets(ctx context.Context, store *state.Store, stacks RecordSelec
 			return nil, inSeveral(fmt.Sprintf("stack %s is recorded", name), regions)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(refs), func(r state.Ref) bool {
-		return slices.ContainsFunc(refs, func(o state.Ref) bool {
-			return o.Region == r.Region && strings.HasPrefix(r.Stack, o.Stack+"~")
-		})
-	}), nil
+	return refs, nil
 }
 
 // selectRecorded makes targets of records, and orders them by what they import

@@ -137,8 +137,9 @@ func (s *step) bootstrap(ctx context.Context) error {
 	case made.Configured:
 		done = "was there; its settings were put"
 	}
-	s.surface.Print(fmt.Sprintf("state bucket %s in %s %s", made.Bucket, made.Region, done))
-	return nil
+	return s.show(
+		value.NewObject("bucket", made.Bucket, "region", made.Region, "created", made.Created, "configured", made.Configured),
+		fmt.Sprintf("state bucket %s in %s %s", made.Bucket, made.Region, done))
 }
 
 func (s *step) stateShow(ctx context.Context) error {
@@ -179,33 +180,21 @@ func (s *step) forceUnlock(ctx context.Context) error {
 	done, err := s.engine.ForceUnlock(ctx, s.in.Stacks, strings.ToLower(s.in.StackRegion))
 	removed, failed := false, false
 	for _, u := range done {
-		subject := report.Line(u.Stack) + " in " + report.Line(u.Region)
-		switch {
-		case u.Err != nil:
+		if u.Err != nil {
 			failed = true
-			s.surface.Error(ci.Annotation{Title: "Stack " + subject, Message: s.explained(u.Err)})
-			continue
-		case !u.There:
-			s.surface.Print(subject + ": there is no lock")
-			continue
-		case u.Holder == nil:
-			s.surface.Print(subject + ": removed what stood in the lock's place; it could not be read as a lock")
-		default:
-			expired := "was still held"
-			if u.Holder.Expired(time.Now()) {
-				expired = "had expired"
-			}
-			s.surface.Print(fmt.Sprintf("%s: removed the lock of %s (%s), which %s", subject,
-				report.Line(u.Holder.Owner), report.Line(u.Holder.Operation), expired))
+			s.surface.Error(ci.Annotation{Title: "Stack " + unlockSubject(u), Message: s.explained(u.Err)})
 		}
-		removed = true
+		removed = removed || u.There && u.Err == nil
 	}
 	if err != nil {
+		if !s.in.JSON {
+			s.surface.Print(unlockedText(done, time.Now()))
+		}
 		return s.refuse(err)
 	}
 	s.done(removed)
 	if failed {
 		s.set("outcome", string(result.Partial))
 	}
-	return nil
+	return s.show(unlockedJSON(done, time.Now()), unlockedText(done, time.Now()))
 }

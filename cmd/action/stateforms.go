@@ -169,6 +169,42 @@ func orphansJSON(all []engine.Orphaned) []any {
 	return list
 }
 
+func unlockSubject(u engine.Unlocked) string {
+	return report.Line(u.Stack) + " in " + report.Line(u.Region)
+}
+
+func unlockedText(all []engine.Unlocked, now time.Time) string {
+	var b strings.Builder
+	for _, u := range all {
+		switch subject := unlockSubject(u); {
+		case u.Err != nil: // it was said elsewhere
+		case !u.There:
+			b.WriteString(subject + ": there is no lock\n")
+		case u.Holder == nil:
+			b.WriteString(subject + ": removed what stood in the lock's place; it could not be read as a lock\n")
+		default:
+			expired := "was still held"
+			if u.Holder.Expired(now) {
+				expired = "had expired"
+			}
+			fmt.Fprintf(&b, "%s: removed the lock of %s (%s), which %s\n", subject, report.Line(u.Holder.Owner), report.Line(u.Holder.Operation), expired)
+		}
+	}
+	return b.String()
+}
+
+func unlockedJSON(all []engine.Unlocked, now time.Time) []any {
+	list := []any{}
+	for _, u := range all {
+		var holder any
+		if h := u.Holder; h != nil {
+			holder = value.NewObject("owner", h.Owner, "operation", h.Operation, "expiresAt", milliseconds(h.Expires), "expired", h.Expired(now))
+		}
+		list = append(list, value.NewObject("stackName", u.Stack, "region", u.Region, "removed", u.There && u.Err == nil, "holder", holder))
+	}
+	return list
+}
+
 func migratedText(m state.Migrated, dry bool) string {
 	copied, made := "copied", "made"
 	if dry {

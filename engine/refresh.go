@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// RefreshOptions govern a refresh of what was observed.
+type RefreshOptions struct {
+	RecordSelection
+	DryRun bool // say what differs, and write nothing
+}
+
+// A Refresh is what became of one resource's baseline.
+type Refresh string
+
+// What a refresh can come to.
+const (
+	Refreshed      Refresh = "refreshed"  // what is recorded as observed is now what was read
+	RefreshSame    Refresh = "unchanged"  // it was that before
+	RefreshRefused Refresh = "refused"    // the record forbids a baseline
+	Unreadable     Refresh = "unreadable" // nothing can read the type
+	RefreshFailed  Refresh = "failed"     // it could not be read, or is gone
+)
+
+// A RefreshedStack is a stack whose resources were read back.
+type RefreshedStack struct {
+	state.Ref
+	Resources []RefreshedResource
+	Err       error // why nothing of it was done
+}
+
+// A RefreshedResource is one of a RefreshedStack.
+type RefreshedResource struct {
+	LogicalID, Type string
+	Refresh         Refresh
+	Reason          string // "" unless it was not read
+}
+
+// RefreshObserved reads the resources of recorded stacks back from AWS and
+// records that as what was observed of them, for drift to be told by. Nothing
+// is made up: what cannot be read keeps what is recorded, and is counted apart.
+// What keeps one stack from being read does not keep the others.
+func (e *Engine) RefreshObserved(ctx context.Context, opt RefreshOptions) ([]RefreshedStack, error) {
+	ctx, cancel := e.config.Window.Interruptible(ctx)
+	defer cancel()
+	store, err := e.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := recordedRefs(ctx, store, opt.RecordSelection)
+	if err != nil {
+		return nil, err
+	}
+	var all []RefreshedStack
+	for _, ref := range refs {
+		if e.config.Window.Interrupted() {
+			return all, errInterrupted
+		}
+		s := RefreshedStack{Ref: ref}
+		s.Resources, s.Err = e.refresh(ctx, store, ref, opt.DryRun)
+		if e.config.Window.Interrupted() && letGo(s.Err) {
+			return all, errInterrupted
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (e *Engine) refresh(ctx context.Context, store *state.Store, ref state.Ref, dryRun bool) (all []RefreshedResource, err error) {
+	if ref.Region == "" { // of the oldest form
+		ref.Region = e.defaultRegion()
+	}
+	d := e.recordedDeployment(store, ref)
+	read := func(record *state.Record) (changed bool, err error) {
+		if record == nil {
+			return false, notRecorded(ref.Stack, store)
+		}
+		if err := d.knowRecord(ctx, record); err != nil {
+			return false, err
+		}
+		all = d.readBack(ctx, record)
+		for _, r := range all {
+			changed = changed || r.Refresh == Refreshed
+		}
+		if changed {
+			record.Drop("skippedOutputs")
+		}
+		return changed, ctx.Err()
+	}
+	if !dryRun {
+		err = e.amend(ctx, d.place, state.LockOptions{Operation: "state-refresh-observed", FailFast: true}, read, nil)
+		return all, err
+	}
+	record, _, err := d.place.Read(ctx)
+	if err == nil {
+		err = d.place.Own(record)
+	}
+	if err == nil {
+		_, err = read(record)
+	}
+	return all, err
+}
+
+// recordedDeployment is a stack without its app, for what goes by the record.
+func (e *Engine) recordedDeployment(store *state.Store, ref state.Ref) *deployment {
+	d := &deployment{
+		e: e, t: target{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack}, store: store,
+		place: store.Stack(ref.Stack, ref.Region), res: &result.Stack{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack},
+	}
+	d.router = e.router(d)
+	return d
+}
+
+// The reads of a refresh: how many at once, and how long one may take.
+const (
+	readsAtOnce = 8
+	readLimit   = time.Minute
+)
+
+// readBack reads what every row of a record is like in AWS, and puts it there.
+func (d *deployment) readBack(ctx context.Context, record *state.Record) []RefreshedResource {
+	ids := record.LogicalIDs()
+	all, found := make([]RefreshedResource, len(ids)), make([]*value.Object, len(ids))
+	slots := make(chan struct{}, readsAtOnce)
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeout(ctx, readLimit)
+			defer cancel()
+			all[i], found[i] = d.lookAgain(ctx, id, record.Row(id))
+		})
+	}
+	wg.Wait()
+	for i, id := range ids {
+		if all[i].Refresh == Refreshed {
+			record.Row(id).Observed = found[i]
+		}
+	}
+	return all
+}
+
+func (d *deployment) lookAgain(ctx context.Context, logicalID string, row *state.Resource) (RefreshedResource, *value.Object) {
+	r := RefreshedResource{LogicalID: logicalID, Type: row.ResourceType}
+	if row.BaselineRefused {
+		r.Refresh, r.Reason = RefreshRefused, "the record forbids a baseline: "+row.BaselineRefusalReason
+		return r, nil
+	}
+	found, err := d.observed(ctx, logicalID, row)
+	switch {
+	case errors.As(err, new(*NotReadableError)):
+		r.Refresh = Unreadable
+	case errors.Is(err, provider.ErrNotFound):
+		r.Refresh = RefreshFailed
+		r.Reason = "there is no such resource any more: " + row.PhysicalID
+		return r, nil
+	case err != nil:
+		r.Refresh = RefreshFailed
+	case row.Observed != nil && value.Equal(row.Observed, found):
+		r.Refresh = RefreshSame
+	default:
+		r.Refresh = Refreshed
+	}
+	if err != nil {
+		r.Reason = d.e.config.Secrets.Mask(err.Error())
+	}
+	return r, found
+}

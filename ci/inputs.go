@@ -81,6 +81,7 @@ type Inputs struct {
 
 	Rollback         bool
 	RevertFailed     bool
+	DropFailed       []string
 	Force            bool
 	Orphan           []string
 	Resources        []string
@@ -89,6 +90,9 @@ type Inputs struct {
 	Yes              bool
 	RemoveProtection bool
 	PurgeEvents      bool
+
+	SkipFinalSnapshot bool
+
 	SkipAssets       bool
 	StrictGetAtt     bool
 	PinCCAPI         bool

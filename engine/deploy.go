@@ -20,13 +20,15 @@ type DeployOptions struct {
 	Selection
 	Parameters map[string]string // Name=value or Stack:Name=value
 
-	DryRun       bool // say what would be done and write nothing
-	NoRollback   bool // keep what a failed deploy did
-	SkipAssets   bool // they are in place
-	StrictGetAtt bool // an output that cannot be told fails the deploy
-	Wait         provider.WaitMode
-	Router       provider.RouterOptions
-	RoleARN      string // the role assumed, for the journal
+	DryRun     bool // say what would be done and write nothing
+	NoRollback bool // keep what a failed deploy did
+	SkipAssets bool // they are in place
+	// SkipFinalSnapshot deletes without the snapshot that a policy asks for.
+	SkipFinalSnapshot bool
+	StrictGetAtt      bool // an output that cannot be told fails the deploy
+	Wait              provider.WaitMode
+	Router            provider.RouterOptions
+	RoleARN           string // the role assumed, for the journal
 
 	LockWait         time.Duration // beyond the ordinary attempts
 	ResourceTimeout  time.Duration

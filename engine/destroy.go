@@ -25,6 +25,8 @@ type DestroyOptions struct {
 	RemoveProtection bool // of stacks, and of resources that have one
 	PurgeEvents      bool // delete the histories of stacks that are gone
 	RoleARN          string
+	// SkipFinalSnapshot deletes without the snapshot that a policy asks for.
+	SkipFinalSnapshot bool
 
 	ResourceTimeout  time.Duration
 	Concurrency      int
@@ -58,7 +60,7 @@ func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.St
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
 		d := &deployment{
 			e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
-			opt: DeployOptions{RoleARN: opt.RoleARN, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency},
+			opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency},
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}
 		d.router = e.router(d)

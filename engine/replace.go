@@ -326,12 +326,12 @@ func (e *SnapshotError) Error() string {
 
 // Remedy says what to do about it.
 func (e *SnapshotError) Remedy() string {
-	return "take the snapshot by hand and set the DeletionPolicy to Delete, or to Retain to keep the resource"
+	return "take the snapshot by hand and set skip-final-snapshot, or set the policy to Retain to keep the resource"
 }
 
 // delete deletes one recorded resource by the layer that made it.
 func (d *deployment) delete(ctx context.Context, id string, row *state.Resource, policy retry.Policy, undoing bool) (skipped string, err error) {
-	if plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy) == "Snapshot" {
+	if plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy) == "Snapshot" && !d.opt.SkipFinalSnapshot {
 		return "", &SnapshotError{id, row.ResourceType}
 	}
 	decision, err := d.router.Recorded(id, row.ResourceType, row.ProvisionedBy)

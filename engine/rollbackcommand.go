@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
-	"github.com/org/cdkd-action/engine/value"
 )
 
 // RollbackOptions govern a rollback.
@@ -24,8 +22,14 @@ type RollbackOptions struct {
 	// RevertFailed also reverts the operations that failed: what they left is
 	// unknown, and this brings it back to what it was.
 	RevertFailed bool
-	// Orphan names resources that were created and are to stay in AWS.
+	// Orphan names resources that are to stay in AWS as they are; those of a
+	// nested stack by path, Nested/Resource.
 	Orphan []string
+	// DropFailed names failed operations to take off the newest segment, which
+	// is then all that is done.
+	DropFailed []string
+	// SkipFinalSnapshot deletes without the snapshot that a policy asks for.
+	SkipFinalSnapshot bool
 	// Consent, when set, is asked with what would be undone.
 	Consent func(stack string, p *plan.Plan) bool
 
@@ -58,7 +62,7 @@ func (e *Engine) Rollback(ctx context.Context, opt RollbackOptions) (*result.Run
 	t := target{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack}
 	d := &deployment{
 		e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
-		opt: DeployOptions{RoleARN: opt.RoleARN, LockWait: opt.LockWait, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency},
+		opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, LockWait: opt.LockWait, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency},
 		res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 	}
 	d.router = e.router(d)
@@ -142,7 +146,15 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	if err := d.knowRecord(reads, r.record); err != nil {
 		return err
 	}
-	d.Plan = undoPlan(d.t, r.record, journal)
+	if err := known(journal, opt.Orphan); err != nil {
+		return err
+	}
+	if len(opt.DropFailed) > 0 {
+		return d.dropFailed(journal, opt.DropFailed)
+	}
+	if d.Plan, err = d.undoPlan(reads, r.record, journal, opt.RevertFailed); err != nil {
+		return err
+	}
 	d.res.Plan, d.res.Changed = d.Plan, true
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	for _, g := range journal.Segments {
@@ -176,6 +188,51 @@ func (d *deployment) rollable(record *state.Record, journal *state.Journal) erro
 		}
 	}
 	return d.place.Own(record)
+}
+
+// known refuses logical ids that the journal does not name. Those of a nested
+// stack are told when that is looked at.
+func known(journal *state.Journal, ids []string) error {
+	var faults []error
+	for _, id := range ids {
+		first, _, _ := strings.Cut(id, "/")
+		named := func(op *state.Operation) bool { return op.LogicalID == first }
+		if !slices.ContainsFunc(journal.Segments, func(g *state.Segment) bool {
+			return slices.ContainsFunc(g.Operations, named) || slices.ContainsFunc(g.Failed, named)
+		}) {
+			faults = append(faults, &InputError{
+				What: fmt.Sprintf("orphan: the journal has nothing of a resource %s", id),
+				Next: "name resources that the rollback would change, by their logical ids",
+			})
+		}
+	}
+	return joined(faults)
+}
+
+// dropFailed takes failed operations off the newest segment.
+func (d *deployment) dropFailed(journal *state.Journal, ids []string) error {
+	g := journal.Segments[len(journal.Segments)-1]
+	var faults []error
+	for _, id := range ids {
+		if !slices.ContainsFunc(g.Failed, func(op *state.Operation) bool { return op.LogicalID == id }) {
+			faults = append(faults, &InputError{
+				What: fmt.Sprintf("drop-failed: no operation on %s is among those that failed in run %s, the latest in the journal of stack %s", id, g.RunID, d.t.Name),
+				Next: "look at rollback-journal.json beside the stack's record",
+			})
+		}
+	}
+	if faults != nil {
+		return joined(faults)
+	}
+	g.Failed = slices.DeleteFunc(g.Failed, func(op *state.Operation) bool { return slices.Contains(ids, op.LogicalID) })
+	if len(g.Operations) == 0 && len(g.Failed) == 0 {
+		journal.Remove(g)
+	}
+	if err := d.writeJournal(journal); err != nil {
+		return err
+	}
+	d.observe(Event{Kind: Notice, Text: fmt.Sprintf("taken off the journal, with nothing done in AWS: %s", strings.Join(ids, ", "))})
+	return nil
 }
 
 // undoneWithParent refuses a nested stack while the one that it is nested in has
@@ -247,7 +304,7 @@ func (u *undoing) undoSegment(ctx context.Context, journal *state.Journal, g *st
 	if g.PreviousOutputs != nil {
 		u.publish()
 	}
-	journal.Segments = slices.DeleteFunc(journal.Segments, func(o *state.Segment) bool { return o == g })
+	journal.Remove(g)
 	if err := u.writeJournal(journal); err != nil {
 		return err
 	}
@@ -288,100 +345,4 @@ func (d *deployment) dropEmpty(initial bool) error {
 	}
 	d.letGoOfName(ctx)
 	return nil
-}
-
-// revertFailed undoes operations that failed, where that is wanted, and returns
-// those that are left. What a nested stack completed before it failed is undone
-// in any case: the operation failed, those did not.
-func (u *undoing) revertFailed(ctx context.Context, failed []*state.Operation) (left []*state.Operation) {
-	for _, op := range slices.Backward(failed) {
-		if !u.alsoFailed && (op.ResourceType != nestedType || op.ChangeType != state.OpUpdate) {
-			left = append(left, op)
-			continue
-		}
-		err := u.failedOperation(ctx, op)
-		u.report(op, err)
-		if err != nil && !errors.As(err, new(*skip)) {
-			left = append(left, op)
-		}
-	}
-	slices.Reverse(left)
-	return left
-}
-
-func (u *undoing) failedOperation(ctx context.Context, op *state.Operation) error {
-	row := u.world.row(op.LogicalID)
-	switch {
-	case op.ChangeType == state.OpDelete:
-		return nil
-	case op.ResourceType == nestedType && op.ChangeType == state.OpUpdate:
-		_, err := u.undoNested(ctx, op.LogicalID) // nothing found: it brought itself back
-		return err
-	case op.ChangeType == state.OpCreate && op.PhysicalID == "":
-		return &skip{reason: "its create failed without an id; if it made something, no record names that"}
-	case op.ChangeType == state.OpCreate && row != nil && row.PhysicalID != op.PhysicalID:
-		return nil
-	case op.ChangeType == state.OpCreate:
-		made := &state.Resource{PhysicalID: op.PhysicalID, ResourceType: op.ResourceType, Properties: op.Properties,
-			ProvisionedBy: op.ProvisionedBy, DeletionPolicy: op.DeletionPolicy}
-		if row != nil {
-			made = row
-		}
-		return u.uncreate(ctx, op, made)
-	case op.Previous == nil:
-		return &skip{reason: "what it was before is not in the journal"}
-	case row == nil || row.PhysicalID != op.PhysicalID:
-		return &skip{reason: "it is not recorded any more"}
-	}
-	// The update may have been applied in part: it is put back from what it tried.
-	tried := row.Clone()
-	if op.Properties != nil {
-		tried.Properties = op.Properties
-	}
-	return u.revert(ctx, op, tried)
-}
-
-// undoPlan shows a rollback: what was created goes, what was changed goes back.
-func undoPlan(t target, record *state.Record, journal *state.Journal) *plan.Plan {
-	p := &plan.Plan{Stack: t.Name, Region: t.Region}
-	seen := map[string]bool{}
-	for _, g := range slices.Backward(journal.Segments) {
-		for _, op := range slices.Backward(g.Operations) {
-			row := record.Row(op.LogicalID)
-			if row == nil || seen[op.LogicalID] || op.ChangeType == state.OpDelete {
-				continue
-			}
-			seen[op.LogicalID] = true
-			c := &plan.Change{LogicalID: op.LogicalID, Type: op.ResourceType, PhysicalID: row.PhysicalID, Action: plan.Delete,
-				DeletionPolicy: plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)}
-			if op.ChangeType == state.OpUpdate && op.Previous != nil {
-				c.Action = plan.Update
-				for name := range merged(row.Properties, op.Previous.Properties).All() {
-					old, hasOld := row.Properties.Get(name)
-					new, hasNew := op.Previous.Properties.Get(name)
-					if hasOld != hasNew || !value.Equal(old, new) {
-						c.Properties = append(c.Properties, plan.PropertyChange{Path: name, Old: old, New: new, HasOld: hasOld, HasNew: hasNew})
-					}
-				}
-			} else if c.DeletionPolicy == "Retain" {
-				c.Action = plan.Retain
-			}
-			p.Changes = append(p.Changes, c)
-		}
-	}
-	return p
-}
-
-// merged has the members of both objects.
-func merged(a, b *value.Object) *value.Object {
-	out := a.Clone()
-	if out == nil {
-		out = &value.Object{}
-	}
-	for name, v := range b.All() {
-		if !out.Has(name) {
-			out.Set(name, v)
-		}
-	}
-	return out
 }

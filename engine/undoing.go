@@ -138,7 +138,7 @@ func (u *undoing) report(op *state.Operation, err error) {
 	if err == nil {
 		return
 	}
-	reason, remedy := "not rolled back: "+err.Error(), u.again()
+	reason, remedy := "not rolled back: "+err.Error(), cmp.Or(Remedy(err), "remove what stands in the way")+", then "+u.again()
 	s, skipped := errors.AsType[*skip](err)
 	u.mu.Lock()
 	if skipped {
@@ -162,7 +162,7 @@ func (u *undoing) again() string {
 		t = t.parent.t
 		stack = t.Name
 	}
-	return fmt.Sprintf("remove what stands in the way, then roll the stack back: command `rollback` of the Action, or `cdkd-action rollback %s`", stack)
+	return fmt.Sprintf("roll the stack back: command `rollback` of the Action, or `cdkd-action rollback %s`", stack)
 }
 
 // undone counts an operation that was undone. What a deploy undoes of its own

@@ -35,7 +35,8 @@ func (s *step) deploy(ctx context.Context) error {
 	}
 	run, _ := s.engine.Deploy(ctx, engine.DeployOptions{
 		Selection: sel, Parameters: s.in.Parameters, Router: router,
-		DryRun: s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, StrictGetAtt: s.in.StrictGetAtt,
+		SkipFinalSnapshot: s.in.SkipFinalSnapshot,
+		DryRun:            s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, StrictGetAtt: s.in.StrictGetAtt,
 		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout,
 		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	})
@@ -69,7 +70,7 @@ func (s *step) destroy(ctx context.Context) error {
 // destroyOptions say how stacks are to be taken down, not which.
 func (s *step) destroyOptions(ctx context.Context) engine.DestroyOptions {
 	opt := engine.DestroyOptions{
-		RemoveProtection: s.in.RemoveProtection, PurgeEvents: s.in.PurgeEvents, RoleARN: s.in.RoleARN,
+		RemoveProtection: s.in.RemoveProtection, PurgeEvents: s.in.PurgeEvents, SkipFinalSnapshot: s.in.SkipFinalSnapshot, RoleARN: s.in.RoleARN,
 		ResourceTimeout: s.in.ResourceTimeout, Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	}
 	if !s.in.Yes {
@@ -90,12 +91,13 @@ func (s *step) consent(ctx context.Context, question string, byDefault bool) fun
 func (s *step) rollback(ctx context.Context) error {
 	opt := engine.RollbackOptions{
 		Region: strings.ToLower(s.in.StackRegion), RevertFailed: s.in.RevertFailed, Orphan: s.in.Orphan, RoleARN: s.in.RoleARN,
+		DropFailed: s.in.DropFailed, SkipFinalSnapshot: s.in.SkipFinalSnapshot,
 		LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout, Concurrency: s.in.Concurrency,
 	}
 	if len(s.in.Stacks) > 0 {
 		opt.Stack = s.in.Stacks[0]
 	}
-	if !s.in.Yes {
+	if !s.in.Yes && !s.in.Force {
 		opt.Consent = s.consent(ctx, "Roll back stack %s?", false)
 	}
 	run, _ := s.engine.Rollback(ctx, opt)

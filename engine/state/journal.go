@@ -105,6 +105,11 @@ func (j *Journal) Pop(runID string) bool {
 	return true
 }
 
+// Remove takes a segment out.
+func (j *Journal) Remove(g *Segment) {
+	j.Segments = slices.DeleteFunc(j.Segments, func(o *Segment) bool { return o == g })
+}
+
 func (j *Journal) find(runID string) int {
 	if runID == "" {
 		return -1

@@ -193,7 +193,7 @@ func (d *deployment) planUnderLock(ctx context.Context, r reading) (reading, err
 		if err := d.makePlan(ctx, r.record); err != nil {
 			return r, err
 		}
-		if !d.changing() && r.record != nil && !d.strayed(r) {
+		if !d.changing() && !d.readopted && r.record != nil && !d.strayed(r) {
 			return r, nil
 		}
 		err := d.confirm(ctx, r, provisional)
@@ -312,7 +312,7 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 		if err = d.resolveOutputs(ctx); err == nil {
 			d.world.mu.Lock()
 			d.references(d.world.record, true)
-			differs := changing || d.initial || outputsDiffer(old, d.world.record)
+			differs := changing || d.initial || d.readopted || outputsDiffer(old, d.world.record)
 			d.world.mu.Unlock()
 			if err = d.saveWhole(differs); err == nil || errors.As(err, new(*state.ConflictError)) {
 				return d.succeed(before, differs, err)

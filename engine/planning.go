@@ -26,6 +26,7 @@ type planned struct {
 	recorded  graph.Edges         // what becomes their rows' dependencies
 	feeds     map[string][]string // what the exports mention, by their names
 	told      map[string]evaluated
+	readopted bool // the record is not what was read: orphans were taken back, or forgotten
 	notices   []string
 	warnings  []string
 }
@@ -43,6 +44,14 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	if err != nil {
 		return nil, err
 	}
+	var orphans int
+	if record != nil {
+		orphans = len(record.Orphans)
+	}
+	if p.notices, p.warnings, err = d.readopt(ctx, record, p.scope.Resources()); err != nil {
+		return nil, err
+	}
+	p.readopted = record != nil && len(record.Orphans) < orphans
 	desired, err := p.desired(ctx, t)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ type Surface struct {
 	err     io.Writer // the log of a terminal
 	in      io.Reader // where a person answers, nil when there is none
 	token   func() string
+	outlet  *outlet // nil: writes go straight to the streams
 
 	mu      sync.Mutex
 	step    bool
@@ -30,9 +31,12 @@ type Surface struct {
 	outputs map[string]string // as last written
 }
 
-// FromEnv returns the surface of this process.
-func FromEnv() *Surface {
-	s := New(os.Environ(), os.Stdout, os.Stderr)
+// FromEnv returns the surface of this process. From the moment on that hurry
+// closes nothing waits for whoever reads what it prints; see [Surface.Close].
+func FromEnv(hurry <-chan struct{}) *Surface {
+	o := newOutlet(hurry)
+	s := New(os.Environ(), o.stream(os.Stdout), o.stream(os.Stderr))
+	s.outlet = o
 	if isatty.IsTerminal(os.Stdin.Fd()) && isatty.IsTerminal(os.Stderr.Fd()) && !s.InStep() {
 		s.in = os.Stdin
 	}
@@ -56,6 +60,14 @@ func New(environ []string, out, err io.Writer) *Surface {
 		s.err = out
 	}
 	return s
+}
+
+// Close waits until what was printed is out, and not for long when there is a
+// hurry. What is printed after it is lost.
+func (s *Surface) Close() {
+	if s.outlet != nil {
+		s.outlet.close()
+	}
 }
 
 // InStep tells whether the process is a step of a workflow.

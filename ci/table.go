@@ -150,7 +150,7 @@ var table = []Input{
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: readApp,
-		Description: "The directory that holds the app's cloud assembly (`cdk.out`), or the command that runs the app. Without it, `CDKD_APP`, then `app` of `cdk.json`. The Action's image has no Node.js: synthesize in an earlier step there."},
+		Description: "The directory that holds the app's cloud assembly (`cdk.out`), or the command that runs the app. Without it, `CDKD_APP`, then `app` of `cdk.json`. The Action's image has Node.js and git; what the app needs beyond that, such as its `node_modules`, an earlier step puts into the workspace."},
 	{Name: "context", Field: func(in *Inputs) any { return &in.Context }, Commands: readApp,
 		Description: "Context for an app that is run, as `key=value`; it wins over that of the app's files."},
 	{Name: "output", Field: func(in *Inputs) any { return &in.Output }, Commands: readApp,

@@ -14,6 +14,7 @@ func (e *Engine) amend(ctx context.Context, place *state.Stack, opt state.LockOp
 	edit func(*state.Record) (bool, error), saved func(context.Context, *state.Record)) (err error) {
 	opt.Owner = e.config.Owner
 	opt.Warn = func(text string) { e.warnOf(place, text) }
+	e.observe(Event{Kind: LockRequested, Stack: place.Name, Region: place.Region})
 	lock, err := place.Lock(ctx, opt)
 	if err != nil {
 		return err

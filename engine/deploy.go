@@ -45,6 +45,7 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 	start := now()
 	run := &result.Run{Command: "deploy", DryRun: opt.DryRun, RunID: state.NewRunID(start)}
 	defer func() { run.Duration = time.Since(start) }()
+	e.observe(Event{Kind: RunStarted, Text: run.RunID})
 
 	work, cancel := e.config.Window.Context(ctx)
 	defer cancel()

@@ -167,7 +167,11 @@ func (d *deployment) acquire(ctx context.Context, opt state.LockOptions) (readin
 	)
 	opt.Owner = d.e.config.Owner
 	opt.Warn = func(text string) { d.warn("%s", text) }
-	wg.Go(func() { d.lock, lockErr = d.place.Lock(ctx, opt) })
+	d.observe(Event{Kind: LockRequested})
+	wg.Go(func() {
+		d.lock, lockErr = d.place.Lock(ctx, opt)
+		d.e.locks.add(d.lock)
+	})
 	wg.Go(func() { r.record, r.etag, readErr = d.place.ReadProvisional(ctx) })
 	wg.Go(func() { r.presence, listErr = d.place.Presence(ctx) })
 	if d.t.parent == nil { // a nested stack's history is part of its parent's

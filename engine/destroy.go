@@ -39,6 +39,7 @@ func (e *Engine) Destroy(ctx context.Context, opt DestroyOptions) (*result.Run, 
 	start := now()
 	run := &result.Run{Command: "destroy", RunID: state.NewRunID(start)}
 	defer func() { run.Duration = time.Since(start) }()
+	e.observe(Event{Kind: RunStarted, Text: run.RunID})
 
 	work, cancel := e.config.Window.Context(ctx)
 	defer cancel()

@@ -97,6 +97,8 @@ type Engine struct {
 	open    func(context.Context) (*state.Store, error)
 	choice  state.Choice // of the bucket; set by open
 
+	locks heldLocks // of this run
+
 	mu       sync.Mutex
 	sessions map[string]*session
 	looking  map[string]chan struct{} // see lookUps
@@ -193,6 +195,9 @@ func (e *Engine) openStore(ctx context.Context) (*state.Store, error) {
 // Region is where stacks go that name no region, and where lookups are made
 // that name none.
 func (e *Engine) Region() string { return e.defaultRegion() }
+
+// StateBucket is the bucket that was chosen; "" before anything was asked of it.
+func (e *Engine) StateBucket() string { return e.choice.Bucket }
 
 // Account is the id of the caller's account; a failure is a *CredentialsError.
 func (e *Engine) Account(ctx context.Context) (string, error) { return e.account(ctx) }

@@ -12,9 +12,11 @@ type EventKind string
 
 // The kinds of events.
 const (
+	RunStarted     EventKind = "run-started" // Text is its id
 	StackStarted   EventKind = "stack-started"
 	StackPlanned   EventKind = "stack-planned"  // Plan is set
 	StackFinished  EventKind = "stack-finished" // Result is set
+	LockRequested  EventKind = "lock-requested" // before the request is sent
 	LockWaiting    EventKind = "lock-waiting"   // Text says who holds it
 	AssetPublished EventKind = "asset-published"
 

@@ -172,6 +172,7 @@ func (d *deployment) release() {
 			d.warn("%v", err)
 		}
 	}
+	d.e.locks.drop(d.lock)
 	if d.ended != nil {
 		<-d.ended
 	}

@@ -45,6 +45,7 @@ func (e *Engine) Rollback(ctx context.Context, opt RollbackOptions) (*result.Run
 	start := now()
 	run := &result.Run{Command: "rollback", RunID: state.NewRunID(start)}
 	defer func() { run.Duration = time.Since(start) }()
+	e.observe(Event{Kind: RunStarted, Text: run.RunID})
 
 	work, cancel := e.config.Window.Context(ctx)
 	defer cancel()

@@ -30,6 +30,7 @@ func (e *Engine) StateDestroy(ctx context.Context, stacks RecordSelection, opt D
 	start := now()
 	run := &result.Run{Command: "destroy", RunID: state.NewRunID(start)}
 	defer func() { run.Duration = time.Since(start) }()
+	e.observe(Event{Kind: RunStarted, Text: run.RunID})
 
 	work, cancel := e.config.Window.Context(ctx)
 	defer cancel()

@@ -121,7 +121,13 @@ func Open(opt Options) *Window {
 		// does not fit.
 		own := make(chan os.Signal, 8)
 		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM)
-		in, stop = own, func() { signal.Stop(own) }
+		// A reader that is gone, such as one that a Ctrl-C ended too, is a failed
+		// write and no reason to die in the middle of a save. Nobody reads the
+		// channel; children get the default back, which they would not if the
+		// signal were ignored.
+		broken := make(chan os.Signal, 1)
+		signal.Notify(broken, syscall.SIGPIPE)
+		in, stop = own, func() { signal.Stop(own); signal.Stop(broken) }
 	}
 	go func() {
 		defer close(w.done)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -265,6 +266,37 @@ func TestRealSignal(t *testing.T) {
 	<-w.Sealing() // long before the limit, because of the SIGTERM
 	if at, _ := w.Deadline(); time.Until(at) > killAfterTerm {
 		t.Errorf("the deadline did not follow the SIGTERM: %v left", time.Until(at))
+	}
+}
+
+// Who reads what we print may be ended by the same Ctrl-C (S-181).
+func TestABrokenPipeIsNoEnd(t *testing.T) {
+	w := Open(Options{})
+	defer w.Close()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	stdout, err := syscall.Dup(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(stdout)
+	// The runtime dies of a write to a broken pipe only where it is descriptor 1
+	// or 2.
+	if err := unix.Dup2(int(write.Fd()), 1); err != nil {
+		t.Fatal(err)
+	}
+	_, err = os.Stdout.Write([]byte("into the void"))
+	if restored := unix.Dup2(stdout, 1); restored != nil {
+		t.Fatal(restored)
+	}
+	if !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("writing failed with %v, want EPIPE", err)
+	}
+	if w.Interrupted() {
+		t.Error("it was taken for a cancellation")
 	}
 }
 

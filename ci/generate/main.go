@@ -53,6 +53,8 @@ inputs:
 	fmt.Fprintf(&b, `runs:
   using: docker
   image: Dockerfile
+  post-entrypoint: /cdkd-action-post
+  post-if: always()
   args:
     - %s
 `, ci.ActionCommand)

@@ -118,7 +118,9 @@ func (s *step) finish(run *result.Run) error {
 		s.surface.Print(report.Text(run))
 	}
 	s.surface.Annotate(run)
-	s.comment(run)
+	if s.comment(run) {
+		s.memory.keep(keptReported, "true")
+	}
 	return ended(end.StepCode)
 }
 

@@ -18,10 +18,11 @@ import (
 )
 
 // comment keeps the pull request's comment up to date. That it could not is a
-// notice and changes nothing else.
-func (s *step) comment(run *result.Run) {
+// notice and changes nothing else. It tells whether nothing is left to try: a
+// cancelled step may have no time for it.
+func (s *step) comment(run *result.Run) (over bool) {
 	if s.in.Comment == ci.CommentOff || s.in.GitHubToken == "" {
-		return
+		return true
 	}
 	opt := github.Options{
 		Client: s.githubClient(), App: s.app(), Key: s.in.CommentKey,
@@ -30,7 +31,7 @@ func (s *step) comment(run *result.Run) {
 	}
 	if at, cancelled := s.window.Deadline(); cancelled {
 		if opt.Limit = time.Until(at) - 500*time.Millisecond; opt.Limit <= 0 {
-			return
+			return false
 		}
 	}
 	own := report.NewSection(run)
@@ -39,11 +40,12 @@ func (s *step) comment(run *result.Run) {
 	url, err := github.Comment(context.Background(), s.surface.Getenv, opt, own)
 	if err != nil {
 		s.surface.Notice(ci.Annotation{Title: "Pull request comment", Message: err.Error()})
-		return
+		return !s.window.Interrupted()
 	}
 	if url != "" {
 		s.set("comment-url", url)
 	}
+	return true
 }
 
 func (s *step) githubClient() github.ClientOptions {

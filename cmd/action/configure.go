@@ -24,7 +24,7 @@ import (
 )
 
 // newEngine builds the engine that the inputs ask for. It sends no request.
-func (s *step) newEngine(ctx context.Context) (*engine.Engine, error) {
+func (s *step) newEngine(ctx context.Context, owner string) (*engine.Engine, error) {
 	aws, err := s.awsConfig(ctx)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *step) newEngine(ctx context.Context) (*engine.Engine, error) {
 			CDKJSON:     s.project.Settings.String("stateBucket"),
 		},
 		Prefix:  s.in.StatePrefix,
-		Owner:   state.NewOwner(s.surface.Getenv),
+		Owner:   owner,
 		RunsURL: runs,
 		Version: "cdkd-action/" + version,
 		Environ: os.Environ(), Children: s.children,

@@ -37,6 +37,9 @@ func newLog(w io.Writer, verbose bool) zerolog.Logger {
 
 // observe logs what happens, and writes a stack's outputs when it is done.
 func (s *step) observe(ev engine.Event) {
+	if s.memory != nil {
+		s.memory.observe(ev, s.engine.StateBucket)
+	}
 	log, line := s.log.Info(), ""
 	switch ev.Kind {
 	case engine.StackStarted:
@@ -46,6 +49,12 @@ func (s *step) observe(ev engine.Event) {
 	case engine.StackFinished:
 		line = fmt.Sprintf("%s in %s", ev.Result.Outcome, round(ev.Elapsed))
 		s.outputs(ev)
+	case engine.RunStarted:
+		log = s.log.Debug()
+		line = "run " + ev.Text
+	case engine.LockRequested:
+		log = s.log.Debug()
+		line = "asks for the lock"
 	case engine.LockWaiting:
 		line = "waiting: " + ev.Text
 	case engine.AssetPublished:

@@ -23,7 +23,14 @@ var version = "dev"
 
 func main() {
 	window := signals.Open(signals.FromEnv()) // first: nothing before it can be interrupted
-	code := run(window, os.Args[1:], ci.FromEnv())
+	surface := ci.FromEnv(window.Draining())
+	var code int
+	if isPost(os.Args[0]) {
+		runPost(window, surface)
+	} else {
+		code = run(window, os.Args[1:], surface)
+	}
+	surface.Close()
 	window.Close()
 	os.Exit(code)
 }
@@ -31,15 +38,18 @@ func main() {
 // run runs one command and returns the exit code: the only place that knows
 // what ends how.
 func run(window *signals.Window, args []string, surface *ci.Surface) (code int) {
+	s := newStep(window, surface)
 	// Go's own code for a panic is 2, which here means a partial outcome.
 	defer func() {
 		if p := recover(); p != nil {
 			surface.Error(ci.Annotation{Title: "Internal error", Message: fmt.Sprint(p)})
-			fmt.Fprintf(os.Stderr, "%s\n", debug.Stack())
+			surface.Print(string(debug.Stack()))
 			code = 1
+			return // the post step finds out what is left
 		}
+		s.memory.ended()
 	}()
-	s := &step{window: window, surface: surface}
+
 	program := ci.Program{Surface: surface, Run: s.run, Version: version, Without: without}
 	command := program.Command()
 	command.SetArgs(args)
@@ -57,6 +67,32 @@ func run(window *signals.Window, args []string, surface *ci.Surface) (code int) 
 		s.set("failure-reason", string(result.ReasonInput))
 		s.set("exit-code", "1")
 		return 1
+	}
+}
+
+// runPost runs the post step of the Action, which never fails.
+func runPost(window *signals.Window, surface *ci.Surface) {
+	s := newStep(window, surface)
+	defer func() {
+		if p := recover(); p != nil {
+			s.check(fmt.Errorf("post step: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	switch surface.Getenv("STATE_"+keptEnded) + surface.Getenv("STATE_"+keptInterrupted) {
+	case "true":
+		surface.Print("The step ended by itself: nothing is left to do.")
+		return
+	case "":
+		if surface.Getenv("STATE_"+keptOwner) == "" {
+			surface.Print("The step did not get as far as to begin: nothing is left to do.")
+			return
+		}
+	}
+	program := ci.Program{Surface: surface, Run: s.post, Version: version}
+	command := program.Command()
+	command.SetArgs([]string{ci.ActionCommand})
+	if err := command.ExecuteContext(context.Background()); err != nil {
+		surface.Warning(ci.Annotation{Title: "Post step", Message: s.explained(err)})
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cdkd-action": main})
+	testscript.Main(m, map[string]func(){"cdkd-action": main, postName: main})
 }
 
 // TestScripts plays what users do, a page each, with the program in a process
@@ -88,6 +88,7 @@ func awsOf(ts *testscript.TestScript) *sandbox.Sandbox { return ts.Value(awsKey{
 
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"fault":               fault,
+	"appears":             appears,
 	"release":             release,
 	"await":               await,
 	"object":              object,
@@ -96,8 +97,10 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"edit":                edit,
 	"forget":              func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).ClearLog() },
 	"interrupt":           interrupt,
+	"interrupt-twice":     interruptTwice,
 	"interrupt-then-kill": interruptThenKill,
 	"output":              output,
+	"recall":              recallState,
 	"aws":                 awsCommand,
 }
 
@@ -113,18 +116,40 @@ func interrupt(ts *testscript.TestScript, _ bool, _ []string) {
 	if path == "" || ts.Getenv("GITHUB_ACTIONS") != "true" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	untilFile(ts, path, len(before), "cancelled")
+}
+
+// appears FILE TEXT waits until the text stands in a file.
+func appears(ts *testscript.TestScript, _ bool, args []string) {
+	untilFile(ts, ts.MkAbs(args[0]), 0, args[1])
+}
+
+// untilFile waits until a text stands in a file after an offset. A file says
+// nothing when it grows, so it is looked at.
+func untilFile(ts *testscript.TestScript, path string, offset int, text string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	for tick := time.NewTicker(5 * time.Millisecond); ; {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		now, _ := os.ReadFile(path) // no file yet: nothing in it
+		if len(now) > offset && bytes.Contains(now[offset:], []byte(text)) {
+			return
+		}
 		select {
 		case <-tick.C:
-			if now, _ := os.ReadFile(path); len(now) > len(before) && bytes.Contains(now[len(before):], []byte("cancelled")) {
-				tick.Stop()
-				return
-			}
 		case <-ctx.Done():
-			ts.Fatalf("the program did not notice the signal")
+			ts.Fatalf("%q does not appear in %s:\n%s", text, path, now)
 		}
+	}
+}
+
+// interruptTwice sends two signals at once: a person who will not wait. They are
+// not of one kind, because the system keeps only one of a kind.
+func interruptTwice(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, p := range ts.BackgroundCmds() {
+		ts.Check(p.Process.Signal(syscall.SIGINT))
+		ts.Check(p.Process.Signal(syscall.SIGTERM))
 	}
 }
 
@@ -265,22 +290,33 @@ func edit(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, bytes.ReplaceAll(text, []byte(args[1]), []byte(args[2])), 0o600))
 }
 
-// output NAME REGEXP looks at a step output in the file that GITHUB_OUTPUT
-// names.
-func output(ts *testscript.TestScript, neg bool, args []string) {
-	lines := strings.Split(ts.ReadFile(ts.Getenv("GITHUB_OUTPUT")), "\n")
-	v, found := "", false
+// recall makes what a step kept in GITHUB_STATE the environment of its post step.
+func recallState(ts *testscript.TestScript, _ bool, _ []string) {
+	for name, value := range entries(ts.ReadFile(ts.Getenv("GITHUB_STATE"))) {
+		ts.Setenv("STATE_"+name, value)
+	}
+}
+
+// entries reads a file command; of a name that comes twice the last counts.
+func entries(text string) map[string]string {
+	found := map[string]string{}
+	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
 		name, delimiter, ok := strings.Cut(lines[i], "<<")
 		if !ok {
 			continue
 		}
 		j := i + 1 + slices.Index(lines[i+1:], delimiter)
-		if name == args[0] {
-			v, found = strings.Join(lines[i+1:j], "\n"), true // the last counts
-		}
+		found[name] = strings.Join(lines[i+1:j], "\n")
 		i = j
 	}
+	return found
+}
+
+// output NAME REGEXP looks at a step output in the file that GITHUB_OUTPUT
+// names.
+func output(ts *testscript.TestScript, neg bool, args []string) {
+	v, found := entries(ts.ReadFile(ts.Getenv("GITHUB_OUTPUT")))[args[0]]
 	if !found && !neg {
 		ts.Fatalf("there is no output %s", args[0])
 	}

@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/secret"
+	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/synth"
 	"github.com/org/cdkd-action/engine/value"
 	"github.com/org/cdkd-action/signals"
@@ -26,8 +29,15 @@ type step struct {
 	log      zerolog.Logger
 	secrets  *secret.Set
 	children *children // what other programs print
+	memory   *memory   // of the post step
 	project  *synth.Project
 	engine   *engine.Engine
+}
+
+func newStep(window *signals.Window, surface *ci.Surface) *step {
+	s := &step{window: window, surface: surface, secrets: secret.NewSet(surface.Mask)}
+	s.memory = &memory{surface: surface, check: s.check}
+	return s
 }
 
 // run is called with inputs that are typed and checked.
@@ -38,7 +48,22 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 	log := s.surface.Log()
 	defer log.Close()
 	s.in, s.log = in, newLog(log, in.Verbose)
-	s.secrets = secret.NewSet(s.surface.Mask)
+	s.children = &children{surface: s.surface}
+	defer s.children.Close()
+
+	owner := state.NewOwner(s.surface.Getenv)
+	s.memory.begin(owner)
+	switch in.Command {
+	case ci.Deploy, ci.Diff, ci.Destroy, ci.Rollback, ci.StateDestroy:
+		if s.surface.InStep() && !in.JSON { // a sign of life before AWS is asked
+			s.log.Info().Msgf("cdkd-action %s: %s", version, in.Command)
+		}
+	}
+	var err error
+	if s.engine, err = s.newEngine(ctx, owner); err != nil {
+		return s.refuse(err)
+	}
+	defer s.handOverWorkspace()
 	done := make(chan struct{})
 	var waiting sync.WaitGroup
 	waiting.Go(func() { s.followSignals(done) })
@@ -46,14 +71,6 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		close(done)
 		waiting.Wait()
 	}()
-
-	s.children = &children{surface: s.surface}
-	defer s.children.Close()
-
-	var err error
-	if s.engine, err = s.newEngine(ctx); err != nil {
-		return s.refuse(err)
-	}
 	switch in.Command {
 	case ci.Deploy:
 		return s.deploy(ctx)
@@ -97,14 +114,27 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 	return fmt.Errorf("command %s has no code", in.Command)
 }
 
+// handOverWorkspace comes last, when nothing else needs the time.
+func (s *step) handOverWorkspace() {
+	dir := s.surface.Getenv("GITHUB_WORKSPACE")
+	if dir == "" || !s.surface.InStep() {
+		return
+	}
+	until, _ := s.window.Deadline() // zero: there is no hurry
+	if !until.IsZero() {
+		until = until.Add(-500 * time.Millisecond)
+	}
+	s.check(handOver(dir, until))
+}
+
 // followSignals says in the outputs that the step was cancelled as soon as it
-// is, since it may be killed before it can say more. A person who interrupts
-// twice does not want to wait: locks then stay until they expire.
+// is, since it may be killed before it can say more.
 func (s *step) followSignals(done <-chan struct{}) {
 	select {
 	case <-done:
 		return
 	case <-s.window.Draining():
+		s.memory.interrupted(time.Now())
 		s.set("outcome", string(result.Cancelled))
 		s.set("exit-code", fmt.Sprint(result.Cancelled.ExitCode()))
 		s.log.Warn().Msg("interrupted: nothing new is started, what is under way is recorded")
@@ -112,9 +142,35 @@ func (s *step) followSignals(done <-chan struct{}) {
 	select {
 	case <-done:
 	case <-s.window.SecondSignal():
-		fmt.Fprintln(os.Stderr, "interrupted twice: locks are left behind and expire by themselves")
-		os.Exit(result.Cancelled.ExitCode())
+		if s.in.Command == ci.Rollback {
+			s.log.Warn().Msg("interrupted again: a rollback ends when the operations that are under way have; only SIGKILL stops it sooner, and leaves its lock behind")
+			return
+		}
+		s.leave()
 	}
+}
+
+// leave ends the process at once, for a person who interrupted twice and does
+// not want to wait. A deploy, which may hold many locks, leaves them to expire;
+// a destroy at least asks for its own to be removed.
+func (s *step) leave() {
+	switch s.in.Command {
+	case ci.Destroy, ci.StateDestroy:
+		ctx, cancel := s.window.Cleanup(3 * time.Second)
+		defer cancel()
+		held, done := s.engine.ReleaseLocks(ctx)
+		for _, h := range held {
+			s.log.Warn().Msg("interrupted twice: what is left of " + report.Line(h.Stack) + " in " + report.Line(h.Region) + " is in " + report.Line(h.Record()) + "; if its lock stays behind, remove it with: " + h.Command())
+		}
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+	default:
+		s.log.Warn().Msg("interrupted twice: locks are left behind and expire by themselves")
+	}
+	s.surface.Close()
+	os.Exit(result.Cancelled.ExitCode())
 }
 
 // set sets a step output. That it could not be written must not cost the run.

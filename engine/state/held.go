@@ -98,6 +98,11 @@ var (
 	importable = regexp.MustCompile(`^[A-Za-z0-9]+=[A-Za-z0-9._~/:+@,=-]+$`)
 )
 
+// Record says where the record of the stack is.
+func (e *HeldError) Record() string {
+	return "s3://" + e.bucket + "/" + e.prefix + "/" + e.Stack + "/" + e.Region + "/" + recordName
+}
+
 // Command is the command that removes the lock, "" when a name in it could
 // mean something to a shell.
 func (e *HeldError) Command() string {

@@ -179,6 +179,12 @@ func (k *Stack) peek(ctx context.Context) (*LockRecord, ETag, error) {
 // takes none itself.
 func (k *Stack) Held(r LockRecord) *HeldError { return k.heldBy(LockOptions{Subject: "stack"}, &r) }
 
+// Held describes the lock as others see it.
+func (l *Lock) Held() *HeldError {
+	r := l.Record()
+	return l.stack.heldBy(l.opt, &r)
+}
+
 func (k *Stack) heldBy(opt LockOptions, r *LockRecord) *HeldError {
 	e := &HeldError{
 		Subject: opt.Subject, Stack: k.Name, Region: k.Region, Seen: time.Now(),

@@ -157,6 +157,11 @@ func (k *Stack) abandon(ctx context.Context, lock *LockRecord) error {
 	if lock != nil && !lock.Expires.IsZero() {
 		at = lock.Expires.Add(-LockTTL + LockInterval)
 	}
+	return k.abandonAt(ctx, at)
+}
+
+// abandonAt notes that the run before this one did nothing after a moment.
+func (k *Stack) abandonAt(ctx context.Context, at time.Time) error {
 	d, etag, err := k.readLedger(ctx)
 	if err != nil || d == nil || !d.adopts() {
 		return err

@@ -2,10 +2,13 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestReleaseDead(t *testing.T) { // (S-440)
@@ -74,8 +77,11 @@ func TestReleaseDead(t *testing.T) { // (S-440)
 				before := c.has(lockKey)
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
-				start := time.Now()
-				released, err := k.ReleaseDead(ctx, owner, tt.dead)
+				start, ended := time.Now(), time.Time{}
+				if tt.dead {
+					ended = start
+				}
+				released, err := k.ReleaseDead(ctx, owner, ended)
 				if released != tt.released || time.Since(start) != tt.after {
 					t.Errorf("released %v after %s, want %v after %s", released, time.Since(start), tt.released, tt.after)
 				}
@@ -87,5 +93,73 @@ func TestReleaseDead(t *testing.T) { // (S-440)
 				}
 			})
 		})
+	}
+}
+
+// Whoever releases a dead run's lock bounds what that can have made (S-238).
+func TestReleaseDeadBoundsTheLedger(t *testing.T) {
+	const owner = "runner@gha-1-1-abcdef01:1"
+	for _, tt := range []struct {
+		name  string
+		owner string
+		ended time.Duration // before now; negative: not known
+		want  func() time.Time
+	}{
+		{"by the end of its process", owner, time.Minute, func() time.Time { return at(-time.Minute) }},
+		{"by its last renewal and an interval", owner, -1, func() time.Time { return at(-time.Minute).Add(-LockTTL + LockInterval) }},
+		{"somebody else's lock: not at all", "somebody", time.Minute, func() time.Time { return time.UnixMilli(1) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, k := bubbleShop(t)
+				c.holdBy(tt.owner, at(-time.Minute))
+				c.PutObject(bucket, ledgerKey, fmt.Appendf(nil,
+					`{"ledgerVersion":1,"nonce":"n","abandonedAt":1,"sent":{"A":{"base":%q,"token":"t","firstSentAt":5}}}`, adoptBase+typeQueue))
+				want, ended := tt.want(), time.Time{}
+				if tt.ended >= 0 {
+					ended = time.Now().Add(-tt.ended)
+				}
+				if _, err := k.ReleaseDead(t.Context(), owner, ended); err != nil {
+					t.Fatal(err)
+				}
+				if got := time.UnixMilli(c.ledger(t).abandonedAt); !got.Equal(want) {
+					t.Errorf("bounded by %s, want %s", got.UTC(), want.UTC())
+				}
+			})
+		})
+	}
+}
+
+// What a post step says is open: what was let go, and what was about to be made.
+func TestUnsettled(t *testing.T) { // (S-190, P-26)
+	c, k := shop(t)
+	if open, err := k.Unsettled(t.Context()); err != nil || len(open) > 0 {
+		t.Errorf("of a stack that is not there: %v, %v", open, err)
+	}
+	c.PutObject(bucket, recordKey, []byte(`{"version":9,"stackName":"Shop","region":"eu-west-1","resources":{
+		"Done":{"physicalId":"done","resourceType":"AWS::SQS::Queue","properties":{}}},"outputs":{},"lastModified":1}`))
+	c.PutObject(bucket, ledgerKey, []byte(`{"ledgerVersion":1,"nonce":"n","sent":{
+		"Done":{"base":"adopt-by-name:AWS::SQS::Queue","token":"done","firstSentAt":5},
+		"Killed":{"base":"adopt-by-name:AWS::SQS::Queue","token":"killed","firstSentAt":6},
+		"Sealed":{"base":"create:AWS::Logs::LogGroup","token":"t","firstSentAt":7}}}`))
+	f, err := k.OpenPending(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Change(t.Context(), func(p *Pending) {
+		p.LedgerNonce = "n"
+		p.Enter(OpenOperation{LogicalID: "Sealed", ResourceType: "AWS::Logs::LogGroup", ChangeType: OpCreate, Stage: StageSent, StartedAt: 8})
+		p.Enter(OpenOperation{LogicalID: "Gone", ResourceType: "AWS::SNS::Topic", ChangeType: OpDelete, Stage: StageAccepted, PhysicalID: "arn", StartedAt: 9})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := k.Unsettled(t.Context())
+	want := []Unsettled{
+		{"Gone", "AWS::SNS::Topic", OpDelete, "arn", time.UnixMilli(9)},
+		{"Killed", "AWS::SQS::Queue", OpCreate, "", time.UnixMilli(6)},
+		{"Sealed", "AWS::Logs::LogGroup", OpCreate, "", time.UnixMilli(8)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -25,6 +25,7 @@ import (
 const (
 	root    = "../.."
 	slim    = "cdkd-action-test:slim"
+	full    = "cdkd-action-test:full"
 	region  = "eu-west-1"
 	account = "123456789012"
 	bucket  = "state-of-the-shop"
@@ -35,8 +36,7 @@ func TestAction(t *testing.T) {
 	if err := runner.Engine(t.Context()); err != nil {
 		t.Skipf("needs a Docker engine: %v", err)
 	}
-	// Without a target, as the runner builds it.
-	build(t, slim)
+	build(t, slim, "--target", "slim")
 
 	t.Run("the binary is process 1, and root", func(t *testing.T) {
 		var config struct {
@@ -50,12 +50,12 @@ func TestAction(t *testing.T) {
 			t.Errorf("user %q, entrypoint (-want +got):\n%s", config.User, diff)
 		}
 	})
-	t.Run("the node image can synthesize", func(t *testing.T) {
-		const tag = "cdkd-action-test:node"
-		build(t, tag, "--target", "node")
-		for _, program := range []string{"cdkd-action", "node", "npm", "git", "docker"} {
-			docker(t, "run", "--rm", "--network", "none", "--entrypoint", program, tag, "--version")
+	t.Run("the full image can synthesize and build images", func(t *testing.T) {
+		build(t, full) // without a target, as the runner builds it
+		for _, program := range []string{"cdkd-action", "/cdkd-action-post", "node", "npm", "git", "docker"} {
+			docker(t, "run", "--rm", "--network", "none", "--entrypoint", program, full, "--version")
 		}
+		docker(t, "run", "--rm", "--network", "none", "--entrypoint", "docker", full, "buildx", "version")
 	})
 	t.Run("deploy, again, and what cannot be", testDeploy)
 	t.Run("diff on a pull request", testPullRequest)

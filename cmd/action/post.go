@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/signals"
+	"github.com/org/cdkd-action/signals/container"
+)
+
+const (
+	// postName is the program's name as post-entrypoint in action.yml. The runner
+	// gives a post step the same arguments, so only the name tells.
+	postName = "cdkd-action-post"
+
+	// postLimit is how long a container is waited for that outlives its step, or
+	// a lock for its silence. After a cancellation the runner leaves some five
+	// minutes for everything, and there is still to be reported.
+	postLimit = 4 * time.Minute
+)
+
+func isPost(program string) bool { return filepath.Base(program) == postName }
+
+// post looks after a step that ended without having its say: it waits for its
+// container, releases the locks that are provably left behind, and tells what is
+// open. What it cannot do changes no job: it always ends well.
+func (s *step) post(ctx context.Context, in *ci.Inputs) error {
+	log := s.surface.Log()
+	defer log.Close()
+	s.in, s.log = in, newLog(log, in.Verbose)
+	s.children = &children{surface: s.surface}
+	defer s.children.Close()
+	kept, err := recall(s.surface.Getenv)
+	if err != nil {
+		return fmt.Errorf("read what the step kept for its post step: %w", err)
+	}
+	if len(kept.stacks) == 0 {
+		s.log.Info().Msg("the step had asked for no lock: nothing is left to do")
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, postLimit)
+	defer cancel()
+	limited, cancelWaits := s.window.Interruptible(limited)
+	defer cancelWaits()
+
+	docker := container.Dial(container.Socket)
+	defer docker.Close()
+	defer s.handOverWorkspace()
+	ended, running := s.awaitMain(limited, docker, container.ID(), kept)
+	if running {
+		return s.tellOfPost(kept, "the container of the step is still at work and was left alone",
+			"wait until the lock is free, then run the same command again", nil)
+	}
+	wanted := in.StateBucket
+	in.StateBucket = kept.bucket // what chose it may have changed since
+	s.engine, err = s.newEngine(ctx, kept.owner)
+	in.StateBucket = wanted
+	if err != nil {
+		return err
+	}
+	if !ended.IsZero() {
+		// There is nothing to wait for, so what there is to do is done in any case.
+		limited, cancel = context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+	} else if !kept.ended {
+		s.log.Info().Msg("whether the step's process is gone cannot be seen: a lock that it left is released when it was not renewed for two and a half minutes")
+	}
+	left, err := s.engine.CleanUpAfter(limited, kept.owner, ended, kept.stacks)
+	if err != nil {
+		return err
+	}
+	message, remedy := "it was killed before it could say how it ended; the record is that of the last save", "run the same command again: it goes on from what is recorded"
+	if !kept.interrupted.IsZero() {
+		message = "interrupted by a signal before everything was done"
+	}
+	return s.tellOfPost(kept, message, remedy, left)
+}
+
+// awaitMain waits for the container of the step, which the engine that runs
+// self may see, and shows what it prints that nobody saw. It returns when that
+// ended; zero when it cannot be seen.
+func (s *step) awaitMain(ctx context.Context, docker *container.Engine, self string, kept memento) (ended time.Time, running bool) {
+	if kept.container == "" || !docker.Own(ctx, self) {
+		return time.Time{}, false
+	}
+	st, err := docker.State(ctx, kept.container)
+	if err != nil {
+		s.log.Warn().Msg(report.Line(err.Error()))
+		return time.Time{}, false
+	}
+	if !st.Running {
+		return st.Ended, false
+	}
+	s.log.Info().Msg("the container of the step is still at work; its log goes on here")
+	var since time.Time
+	if !kept.interrupted.IsZero() {
+		since = kept.interrupted.Add(signals.KillAfter - 100*time.Millisecond) // up to then the runner read it
+	}
+	log := &replay{surface: s.surface, to: s.children}
+	if err := docker.Follow(ctx, kept.container, since, log); err != nil {
+		s.log.Warn().Msg(report.Line(err.Error()))
+	}
+	log.close()
+	s.check(s.children.Close())
+	for {
+		switch st, err := docker.State(ctx, kept.container); {
+		case err == nil && !st.Running:
+			s.log.Info().Msg("the container of the step has ended")
+			return st.Ended, false
+		case ctx.Err() != nil:
+			return time.Time{}, true
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// tellOfPost reports the end of a step that could not do it itself.
+func (s *step) tellOfPost(kept memento, message, remedy string, left []engine.Aftermath) error {
+	run := &result.Run{Command: reportedAs(s.in.Command), RunID: kept.run}
+	news := left == nil
+	for _, ref := range kept.stacks {
+		st := &result.Stack{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack, Outcome: result.Cancelled, Message: message, Remedy: remedy}
+		for _, a := range left {
+			if a.Ref == ref {
+				news = s.tellOfStack(st, a) || news
+			}
+		}
+		run.Add(st)
+	}
+	if kept.reported && !news {
+		return nil
+	}
+	s.surface.Print(report.Text(run))
+	s.check(s.surface.SetSummary(report.StepSummary(run)))
+	s.comment(run)
+	return nil
+}
+
+// tellOfStack says what became of a stack, and tells whether it is news.
+func (s *step) tellOfStack(st *result.Stack, a engine.Aftermath) (news bool) {
+	subject := report.Line(a.Stack+" in "+a.Region) + ": "
+	switch {
+	case a.Err != nil:
+		st.Message, st.Remedy = s.secrets.Mask(a.Err.Error()), "wait until the lock is free, then run the same command again; it goes on from what is recorded"
+		if remedy := engine.Remedy(a.Err); remedy != "" {
+			st.Remedy = remedy
+		}
+		s.log.Warn().Msg(subject + report.Line(st.Message))
+	case a.Released:
+		st.Message += "; its lock was left behind and is released now"
+		s.log.Info().Msg(subject + "the lock was left behind and is released now")
+	default:
+		s.log.Info().Msg(subject + "no lock of the run is left")
+	}
+	for _, u := range a.Unsettled {
+		reason := fmt.Sprintf("its %s is open since %s: no end of it is recorded", unsettledVerb(u), u.Since.UTC().Format(time.RFC3339))
+		s.log.Info().Msg(subject + report.Line(fmt.Sprintf("%s (%s): %s", u.LogicalID, u.Type, reason)))
+		st.Unaddressed = append(st.Unaddressed, result.Unaddressed{
+			Stack: a.Stack, LogicalID: u.LogicalID, Type: u.Type, PhysicalID: u.PhysicalID, Reason: reason,
+			Remedy: "nothing by hand: the next run finds out what became of it before it goes on",
+		})
+	}
+	return a.Err != nil || a.Released
+}
+
+func unsettledVerb(u state.Unsettled) string { return strings.ToLower(u.ChangeType) }
+
+// reportedAs is what results call a command.
+func reportedAs(c ci.Name) string {
+	if c == ci.StateDestroy {
+		return string(ci.Destroy)
+	}
+	return string(c)
+}
+
+// A replay takes the log of the step's container. The commands in it were meant
+// for the runner. Of those that come too late for it only masks count: what one
+// would hide must not be shown as its argument.
+type replay struct {
+	surface *ci.Surface
+	to      io.Writer
+	rest    string
+}
+
+func (r *replay) Write(p []byte) (int, error) {
+	r.rest += string(p)
+	for {
+		line, rest, ok := strings.Cut(r.rest, "\n")
+		if !ok {
+			return len(p), nil
+		}
+		r.rest = rest
+		r.line(line)
+	}
+}
+
+func (r *replay) close() {
+	if r.rest != "" {
+		r.line(r.rest)
+		r.rest = ""
+	}
+}
+
+func (r *replay) line(line string) {
+	command, isCommand := strings.CutPrefix(strings.TrimSpace(line), "::")
+	name, message, ok := strings.Cut(command, "::")
+	if !isCommand || !ok {
+		fmt.Fprintln(r.to, line)
+		return
+	}
+	switch name, _, _ := strings.Cut(name, " "); name {
+	case "add-mask":
+		r.surface.Mask(unescaped.Replace(message))
+	case "error", "warning", "notice":
+		fmt.Fprintln(r.to, unescaped.Replace(message))
+	}
+}
+
+var unescaped = strings.NewReplacer("%0D", "\r", "%0A", "\n", "%25", "%")

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/signals"
+	"github.com/org/cdkd-action/signals/container"
+)
+
+// A dockerEngine knows the post step's container and perhaps the main one's.
+type dockerEngine struct {
+	self, main string
+	running    atomic.Bool
+	log        string
+	since      string
+	unfinished bool // the log does not end
+}
+
+func (d *dockerEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/containers/" + d.self + "/json":
+		io.WriteString(w, `{"State":{"Status":"running","Running":true}}`)
+	case "/containers/" + d.main + "/json":
+		if !d.running.Load() {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		io.WriteString(w, `{"State":{"Status":"running","Running":true}}`)
+	case "/containers/" + d.main + "/logs":
+		d.since = r.URL.Query().Get("since")
+		w.Write(append(binary.BigEndian.AppendUint32([]byte{1, 0, 0, 0}, uint32(len(d.log))), d.log...))
+		w.(http.Flusher).Flush()
+		if d.unfinished {
+			<-r.Context().Done()
+			return
+		}
+		d.running.Store(false)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+func TestPostStepWaitsForTheContainer(t *testing.T) {
+	const main = "main-container"
+	cancelled := time.UnixMilli(1_700_000_000_000)
+	for _, tt := range []struct {
+		name    string
+		engine  *dockerEngine // nil: no socket
+		runs    bool
+		self    string
+		kept    memento
+		patient bool // otherwise the time is over once the log was shown
+		ended   bool
+		running bool
+		prints  []string
+		since   string
+	}{
+		{name: "a container that is gone is proof (S-440)", patient: true,
+			engine: &dockerEngine{self: "post", main: main}, self: "post", kept: memento{container: main}, ended: true},
+		{name: "without a socket nothing is known (S-440)", patient: true, self: "post", kept: memento{container: main}},
+		{name: "an engine that does not know ourselves proves nothing (S-440)", patient: true,
+			engine: &dockerEngine{self: "post", main: main}, self: "elsewhere", kept: memento{container: main}},
+		{name: "a step that did not know its container (S-440)", patient: true,
+			engine: &dockerEngine{self: "post", main: main}, self: "post"},
+		{name: "one at work is waited for, and the rest of its log is shown (G-0.4)", patient: true, runs: true,
+			engine: &dockerEngine{self: "post", main: main, log: "saved at last\n::stop-commands::x\n::set-output name=a::b\n::error title=T::it%0Afailed\nunfinished"},
+			self:   "post", kept: memento{container: main, interrupted: cancelled}, ended: true,
+			prints: []string{"saved at last", "it\nfailed", "unfinished"}, since: "1700000009.900000000"},
+		{name: "one that outlasts the limit is left alone (S-440)", runs: true,
+			engine: &dockerEngine{self: "post", main: main, log: "still at it\n", unfinished: true},
+			self:   "post", kept: memento{container: main}, running: true, prints: []string{"still at it"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "docker.sock")
+			if tt.engine != nil {
+				tt.engine.running.Store(tt.runs)
+				listener, err := net.Listen("unix", path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				server := &http.Server{Handler: tt.engine}
+				go server.Serve(listener)
+				t.Cleanup(func() { server.Close() })
+			}
+			docker := container.Dial(path)
+			defer docker.Close()
+
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			out := &watched{until: "still at it", found: cancel}
+			if tt.patient {
+				out.found = func() {}
+			}
+			window := signals.Open(signals.Options{Signals: make(chan os.Signal)})
+			defer window.Close()
+			s := newStep(window, ci.New([]string{"GITHUB_ACTIONS=true"}, out, io.Discard))
+			s.log = zerolog.Nop()
+			s.children = &children{surface: s.surface}
+			ended, running := s.awaitMain(ctx, docker, tt.self, tt.kept)
+			if !ended.IsZero() != tt.ended || running != tt.running {
+				t.Errorf("ended %v, running %v", ended, running)
+			}
+			for _, want := range tt.prints {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is not in the log:\n%s", want, out.String())
+				}
+			}
+			if strings.Contains(out.String(), "set-output") {
+				t.Errorf("a command of the other step is repeated:\n%s", out.String())
+			}
+			if tt.engine != nil && tt.engine.since != tt.since {
+				t.Errorf("asked for the log since %q, want %q", tt.engine.since, tt.since)
+			}
+		})
+	}
+}
+
+// watched tells when a text was written.
+type watched struct {
+	bytes.Buffer
+	until string
+	found func()
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.Buffer.Write(p)
+	if strings.Contains(w.String(), w.until) {
+		w.found()
+	}
+	return n, err
+}
+
+// What the step's container masks too late for the runner is masked by the post
+// step, and not shown as the argument of a command.
+func TestReplayKeepsSecrets(t *testing.T) {
+	var out bytes.Buffer
+	surface := ci.New([]string{"GITHUB_ACTIONS=true"}, &out, io.Discard)
+	child := surface.Child()
+	r := &replay{surface: surface, to: child}
+	for _, chunk := range []string{"::add-ma", "sk::hunter22%0Asecond-line\nthe password is hunter22\n", "and second-line\n"} {
+		fmt.Fprint(r, chunk)
+	}
+	r.close()
+	child.Close()
+	for line := range strings.Lines(out.String()) {
+		if strings.Contains(line, "hunter22") && !strings.HasPrefix(line, "::add-mask::") {
+			t.Errorf("the secret is shown: %q", line)
+		}
+	}
+	if !strings.Contains(out.String(), "the password is ***\nand ***\n") {
+		t.Errorf("got:\n%s", out.String())
+	}
+}

@@ -177,7 +177,7 @@ var table = []Input{
 	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List, Publish}),
 		Description: "The AWS region of stacks that do not name one; for `state migrate`, the one in the old bucket's name. Without it, `AWS_REGION` or the profile's; where none of them names one, us-east-1, with a warning."},
 	{Name: "role-arn", Field: func(in *Inputs) any { return &in.RoleARN }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List, Publish}),
-		Description: "A role to assume with the credentials at hand, for everything that is done."},
+		Description: "A role to assume for everything that is done: with the credentials at hand or, where there are none and the job has `id-token: write`, with the job's OIDC token. The session is renewed for as long as the run takes."},
 	{Name: "state-bucket", Field: func(in *Inputs) any { return &in.StateBucket }, Commands: onState,
 		Description: "The S3 bucket that keeps the state. Without it, `CDKD_STATE_BUCKET`, then `context.cdkd.stateBucket` of `cdk.json`, then `cdkd-state-<account>`."},
 	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,

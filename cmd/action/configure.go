@@ -11,8 +11,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/org/cdkd-action/ci"
@@ -78,11 +76,7 @@ func (s *step) awsConfig(ctx context.Context) (aws.Config, error) {
 		cfg.APIOptions = append(cfg.APIOptions, s.traceRequests)
 	}
 	if s.in.RoleARN != "" {
-		if cfg.Region == "" {
-			cfg.Region = "us-east-1" // of the STS that is asked
-		}
-		cfg.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), s.in.RoleARN,
-			func(o *stscreds.AssumeRoleOptions) { o.RoleSessionName = "cdkd-action" }))
+		s.assumeRole(ctx, &cfg)
 	}
 	return cfg, nil
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/sethvargo/go-githubactions"
+)
+
+const sessionName = "cdkd-action"
+
+// assumeRole lets a configuration work as the role of the input role-arn. The
+// session is renewed before it ends, for as long as the run takes.
+func (s *step) assumeRole(ctx context.Context, cfg *aws.Config) {
+	if cfg.Region == "" {
+		cfg.Region = "us-east-1" // of the STS that is asked
+	}
+	var role aws.CredentialsProvider
+	if s.hasIDToken() {
+		role = stscreds.NewWebIdentityRoleProvider(sts.NewFromConfig(*cfg), s.in.RoleARN, idToken{ctx, s},
+			func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = sessionName })
+	} else {
+		role = stscreds.NewAssumeRoleProvider(sts.NewFromConfig(*cfg), s.in.RoleARN,
+			func(o *stscreds.AssumeRoleOptions) { o.RoleSessionName = sessionName })
+	}
+	cfg.Credentials = aws.NewCredentialsCache(role, func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = 5 * time.Minute })
+}
+
+// hasIDToken tells whether the role is to be assumed with the job's own OIDC
+// token: the job may have one, and no earlier step gave it credentials.
+func (s *step) hasIDToken() bool {
+	for _, name := range []string{
+		"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+	} {
+		if s.surface.Getenv(name) != "" {
+			return false
+		}
+	}
+	return s.surface.Getenv("ACTIONS_ID_TOKEN_REQUEST_URL") != "" && s.surface.Getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN") != ""
+}
+
+// An idToken asks GitHub for the job's OIDC token, anew for each session: a
+// token lives for minutes.
+// https://docs.github.com/en/actions/reference/security/oidc
+type idToken struct {
+	ctx context.Context
+	s   *step
+}
+
+// GetIdentityToken implements stscreds.IdentityTokenRetriever.
+func (t idToken) GetIdentityToken() ([]byte, error) {
+	audience := "sts.amazonaws.com"
+	if strings.HasPrefix(t.s.in.RoleARN, "arn:aws-cn:") {
+		audience += ".cn"
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), 30*time.Second) // a save after a signal needs credentials too
+	defer cancel()
+	github := githubactions.New(githubactions.WithGetenv(t.s.surface.Getenv), githubactions.WithHTTPClient(proxied()))
+	token, err := github.GetIDToken(ctx, audience)
+	if err != nil {
+		return nil, fmt.Errorf("ask GitHub for the job's OIDC token: %w", err)
+	}
+	t.s.secrets.AddDerived(token)
+	return []byte(token), nil
+}
+
+// proxied is a client for what is not AWS.
+func proxied() *http.Client {
+	return &http.Client{Transport: httpClient().GetTransport()}
+}

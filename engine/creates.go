@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/state"
@@ -174,7 +175,7 @@ func (d *deployment) over(logicalID, typ, physicalID string, err error) {
 	switch {
 	case physicalID != "":
 		fate = state.FateOver
-	case err != nil && d.e.config.Window.Interrupted() && provider.Ambiguous(err):
+	case err != nil && d.e.config.Window.Interrupted() && provider.Ambiguous(err), is[*cloudcontrol.OpenError](err):
 		fate = state.FateOpen
 	}
 	d.creates.mu.Lock()

@@ -146,6 +146,9 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if before, err = d.settleOpen(reads, before, false); err != nil {
+		return err
+	}
 	before, err = d.planUnderLock(reads, before)
 	defer func() { d.creates.wait() }()
 	if err != nil {
@@ -158,7 +161,7 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	d.res.Plan = d.Plan
 	d.expect()
-	if err := cmp.Or(keep, d.refusals()); err != nil {
+	if err := cmp.Or(keep, d.refuseUnresolved(), d.refusals()); err != nil {
 		return err
 	}
 	d.initial = before.record == nil
@@ -175,6 +178,7 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	} else {
 		d.history = d.t.parent.history
 	}
+	d.emitSettled()
 	return d.carryOut(ctx, before)
 }
 
@@ -194,7 +198,7 @@ func (d *deployment) planUnderLock(ctx context.Context, r reading) (reading, err
 		if err := d.makePlan(ctx, r.record); err != nil {
 			return r, err
 		}
-		if !d.changing() && !d.readopted && r.record != nil && !d.strayed(r) {
+		if !d.changing() && !d.readopted && r.record != nil && !d.strayed(r) && !d.unfinished() {
 			return r, nil
 		}
 		err := d.confirm(ctx, r, provisional)
@@ -207,6 +211,7 @@ func (d *deployment) planUnderLock(ctx context.Context, r reading) (reading, err
 		if r.presence, err = d.place.Presence(ctx); err != nil {
 			return r, err
 		}
+		d.know(r)
 	}
 }
 
@@ -267,7 +272,7 @@ func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) e
 	switch {
 	case r.record == nil:
 		wg.Go(func() { registered = d.registry.Claim(ctx) })
-	case d.destructive(), d.strayed(r):
+	case d.destructive(), d.strayed(r), d.unfinished():
 		wg.Go(func() { registered = d.registry.Check(ctx) })
 	}
 	wg.Wait()
@@ -290,7 +295,7 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 		},
 	})
 	d.world.strict = true
-	changing := d.changing() || len(d.strays()) > 0
+	changing := d.changing() || len(d.strays()) > 0 || d.unfinished()
 	d.res.Changed = d.Plan.Changed()
 
 	var err error
@@ -363,6 +368,7 @@ func (d *deployment) succeed(before reading, differs bool, err error) error {
 			wg.Go(func() { d.settleNested(ctx, before.record) })
 		}
 		wg.Go(func() { d.settleLedger(ctx) })
+		wg.Go(d.seal)
 		if changed := d.kept; differs {
 			record := d.world.record
 			wg.Go(func() {
@@ -403,6 +409,7 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 		var wg sync.WaitGroup
 		wg.Go(func() { d.journal(state.Interrupted) })
 		wg.Go(func() { d.settleLedgerAtEnd() })
+		wg.Go(d.seal)
 		d.saved()
 		wg.Wait()
 		d.tellUnrecorded()
@@ -416,6 +423,9 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 		d.journal(state.RollbackStarted)
 		d.undo(ctx)
 		d.tellUnrecorded()
+	}
+	if !interrupted && !lost {
+		d.seal()
 	}
 	var wg sync.WaitGroup
 	d.finishHistory(&wg, cause)

@@ -12,6 +12,8 @@ import (
 	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
+	"github.com/org/cdkd-action/engine/provider/customresource"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
 )
@@ -19,11 +21,15 @@ import (
 // A deployment is one stack being brought to what its template says, or being
 // taken down: what is known of it, and what was done so far.
 type deployment struct {
-	e         *Engine
-	t         target
-	opt       DeployOptions
-	router    *provider.Router
-	cloud     provider.Provider
+	e      *Engine
+	t      target
+	opt    DeployOptions
+	router *provider.Router
+	cloud  provider.Provider
+
+	cloudControl *cloudcontrol.Provider
+	custom       *customresource.Provider
+
 	store     *state.Store
 	place     *state.Stack
 	runID     string
@@ -52,6 +58,10 @@ type deployment struct {
 
 	*planned
 
+	presence state.Presence // as listed under the lock
+	asRead   *state.Record  // as read under it
+	pending  pending
+
 	mu        sync.Mutex
 	stop      <-chan struct{} // closes when nothing is to be tried again; nil between phases
 	stopWork  func()          // closes it; nil where a failure does not
@@ -61,14 +71,6 @@ type deployment struct {
 	kept      []state.Kept
 	leftovers []leftover // old copies of replaced resources
 	uncertain bool       // a create failed without an answer: it may have made something
-}
-
-// A leftover is the old copy of a replaced resource, which goes when everything
-// that used it has moved.
-type leftover struct {
-	logicalID string
-	row       *state.Resource
-	retain    bool
 }
 
 func (d *deployment) observe(ev Event) {
@@ -178,7 +180,17 @@ func (d *deployment) acquire(ctx context.Context, opt state.LockOptions) (readin
 		wg.Go(func() { r.runs, _ = d.place.RunIndex(ctx) })
 	}
 	wg.Wait()
+	if lockErr == nil && listErr == nil && d.lock.Contended {
+		// Who held it may have left something since.
+		r.presence, listErr = d.place.Presence(ctx)
+	}
+	d.know(r)
 	return r, joined(oneFault(nonNil(lockErr, readErr, listErr)))
+}
+
+// know keeps what was read under the lock.
+func (d *deployment) know(r reading) {
+	d.presence, d.asRead, d.pending.there = r.presence, r.record, r.presence.Pending
 }
 
 // request is what every operation on one of the stack's resources starts from.

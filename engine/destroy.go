@@ -180,6 +180,10 @@ func (d *deployment) destroy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if r, err = d.settleOpen(reads, r, true); err != nil {
+		return err
+	}
+	d.leaveUnresolved()
 	exporting := func() bool {
 		if d.t.parent != nil && d.run == nil {
 			return false // it goes with the stack that it is nested in, which was asked about
@@ -301,12 +305,21 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	outcomes := d.remove(ctx, order, rows, opt, retry.ForDestroy(retry.Classifier{Deleting: true}))
 	done()
 	err := d.settle(outcomes)
+	if err == nil {
+		err = d.cleanUp(ctx, d.pace(d.e.config.Window.Draining()))
+	}
 	d.world.mu.Lock()
 	left := d.world.record.LogicalIDs()
 	d.world.mu.Unlock()
 	if err != nil || len(left) > 0 || len(d.res.Unaddressed) > 0 {
 		d.change(func(*state.Record) {})
+		var wg sync.WaitGroup
+		if d.e.config.Window.Interrupted() {
+			wg.Go(d.seal) // neither waits for the other in the little time left
+		}
 		d.saved()
+		wg.Wait()
+		d.seal()
 		d.tellUnrecorded()
 		if failed := (*ResourcesError)(nil); errors.As(err, &failed) {
 			// Part of the stack is gone and part is left: that is what 2 says.
@@ -330,6 +343,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	})
 	if err = d.place.Delete(cleanup, d.saver.ETag()); err == nil {
 		d.letGoOfName(cleanup)
+		d.discardResponses(cleanup, d.pending.closing)
 	}
 	wg.Wait()
 	if err != nil && !errors.As(err, new(*state.ConflictError)) {

@@ -117,6 +117,9 @@ func (d *deployment) perform(ctx context.Context, c *plan.Change) error {
 	if err := d.assets.wait(ctx, resolved.Clear); err != nil {
 		return d.fail(c, "", err)
 	}
+	if remade, err := d.ready(ctx, c, resolved); remade || err != nil {
+		return err
+	}
 	switch {
 	case c.Action == plan.NoChange:
 		d.count(func(n *result.Counts) { n.Unchanged++ })
@@ -155,7 +158,7 @@ func (d *deployment) decide(c *plan.Change, row *state.Resource, resolved templa
 			LogicalID: c.LogicalID, Type: c.Type, Path: c.Path,
 			Properties:     resolved.Stored.(*value.Object),
 			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy,
-			Supplied: append(d.supplied(r, d.t), follows(c, resolved)...),
+			Supplied: append(d.supplied(r, d.t), follows(c, resolved)...), Uncertain: d.planned.doubtful[c.LogicalID],
 		}},
 		Route: func(string, *value.Object, *state.Resource) (plan.Route, error) { return c.Route, nil },
 	})
@@ -194,7 +197,7 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	req := d.request(c.LogicalID, c.Type)
 	req.Properties = resolved.Clear.(*value.Object)
 	d.name(req)
-	if err := d.admit(ctx, c, req); err != nil {
+	if err := d.announce(ctx, c, req, old); err != nil {
 		return d.fail(c, "", err)
 	}
 	if old == nil {
@@ -208,6 +211,7 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	}
 	req.Made = func(made provider.Created) { d.made(c, resolved, made) }
 
+	f := d.depart(req, d.creating(c, req, resolved, old))
 	var made provider.Created
 	ev := Event{Action: c.Action, LogicalID: c.LogicalID, Type: c.Type}
 	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
@@ -220,10 +224,16 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	}
 	if err != nil && old == nil && made.PhysicalID == "" {
 		if id := d.findUnanswered(ctx, c, req, err); id != "" {
+			d.arrive(f, nil)
 			return d.adopt(ctx, c, req, resolved, id)
 		}
 	}
+	d.arrive(f, err)
 	d.over(c.LogicalID, c.Type, made.PhysicalID, err)
+	if settling, ok := errors.AsType[*provider.SettlingError](err); ok {
+		// All of it is there but what can only be put later.
+		d.record(c, unput(resolved, settling.Unput), nil, made)
+	}
 	if err != nil {
 		return d.failedCreate(c, resolved, made, old, err)
 	}
@@ -254,18 +264,23 @@ func (d *deployment) name(req *provider.Request) {
 // properties that cannot change. Should nothing more be learned of it, the
 // next deploy finds the others missing, and puts them.
 func (d *deployment) made(c *plan.Change, resolved template.Resolved, made provider.Created) {
-	stored := resolved.Stored.(*value.Object)
+	fixed := fixedProperties(c.Type, resolved.Stored.(*value.Object))
+	d.change(func(r *state.Record) {
+		r.Set(c.LogicalID, d.row(c, nil, made.PhysicalID, fixed, nil, d.redact(made.Attributes)))
+	})
+}
+
+// fixedProperties are those that a create settles for good.
+func fixedProperties(typeName string, properties *value.Object) *value.Object {
 	fixed := &value.Object{}
-	if typ, ok := schema.Lookup(c.Type); ok {
-		for name, v := range stored.All() {
+	if typ, ok := schema.Lookup(typeName); ok {
+		for name, v := range properties.All() {
 			if typ.Replaces(name) != schema.InPlace {
 				fixed.Set(name, v)
 			}
 		}
 	}
-	d.change(func(r *state.Record) {
-		r.Set(c.LogicalID, d.row(c, nil, made.PhysicalID, fixed, nil, d.redact(made.Attributes)))
-	})
+	return fixed
 }
 
 // row is what to record of a resource. old is the row of a resource that was
@@ -346,6 +361,9 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 	req.Previous = row.Properties
 	d.name(req)
 
+	d.unsure(req, c.LogicalID)
+	f := d.depart(req, state.OpenOperation{ChangeType: state.OpUpdate, PhysicalID: row.PhysicalID, Previous: row,
+		Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy, UpdateReplacePolicy: d.scope.Resource(c.LogicalID).UpdateReplacePolicy})
 	var updated provider.Updated
 	ev := Event{Action: plan.Update, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: row.PhysicalID}
 	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
@@ -353,6 +371,7 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 		updated, err = d.provider(decision, retry.ForCreate(retry.Classifier{})).Update(ctx, req)
 		return updated.PhysicalID, err
 	})
+	d.arrive(f, err)
 	if err != nil {
 		if c.Action == plan.MayReplace && errors.As(err, new(*provider.UnsupportedUpdateError)) {
 			return err // the caller replaces it
@@ -370,7 +389,14 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 	if updated.Attributes != nil {
 		attributes = updated.Attributes
 	}
+	if id != row.PhysicalID {
+		if err := d.noteOld(ctx, c.LogicalID, row); err != nil {
+			d.warn("%v", err)
+		}
+	}
 	d.record(c, resolved, row, provider.Created{PhysicalID: id, Attributes: attributes, Effective: updated.Effective, NoEcho: updated.NoEcho})
+	d.finish(c.LogicalID, state.OpUpdate)
+	d.finish(c.LogicalID, state.OpCreate) // of a nested stack, which is gone on with
 	op := &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate, PhysicalID: id,
 		Previous: row, Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy}
 	if id != row.PhysicalID { // a custom resource answered with another id: its old self goes

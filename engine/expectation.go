@@ -7,18 +7,26 @@ import (
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/template"
 )
 
 // work is what the plan creates and changes, as tasks, and what they wait for.
+// What an earlier run made and did not wait for is work too.
 func (d *deployment) work() ([]graph.Task, graph.Edges) {
 	var tasks []graph.Task
 	changing := map[string]bool{}
 	for _, c := range d.Changes {
-		if c.Action == plan.NoChange || c.Gone() {
+		if c.Gone() || c.Action == plan.NoChange && d.pending.settling[c.LogicalID] == nil {
 			continue
 		}
 		changing[c.LogicalID] = true
-		tasks = append(tasks, graph.Task{ID: c.LogicalID, API: service(c.Type), Cost: cost(c), Run: func(ctx context.Context) error { return d.perform(ctx, c) }})
+		tasks = append(tasks, graph.Task{ID: c.LogicalID, API: service(c.Type), Cost: cost(c), Run: func(ctx context.Context) error {
+			if c.Action == plan.NoChange {
+				_, err := d.ready(ctx, c, template.Resolved{})
+				return err
+			}
+			return d.perform(ctx, c)
+		}})
 	}
 	return tasks, d.waits.Restrict(func(id string) bool { return changing[id] })
 }

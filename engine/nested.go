@@ -124,6 +124,14 @@ func (n *nested) show(d *deployment) {
 // adopt makes what happened in a nested stack part of the top-level result.
 func (n *nested) adopt(d *deployment) {
 	p := n.parent
+	if d.open() {
+		p.pending.mu.Lock()
+		if p.pending.children == nil {
+			p.pending.children = map[string]bool{}
+		}
+		p.pending.children[d.t.parentLogicalID] = true
+		p.pending.mu.Unlock()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, f := range d.res.Failures {
@@ -138,6 +146,7 @@ func (n *nested) adopt(d *deployment) {
 	}
 	p.res.Unaddressed = append(p.res.Unaddressed, d.res.Unaddressed...)
 	p.res.Warnings = append(p.res.Warnings, d.res.Warnings...)
+	p.res.Pending = append(p.res.Pending, d.res.Pending...)
 	p.res.RollbackIncomplete = p.res.RollbackIncomplete || d.res.RollbackIncomplete
 	c, n2 := &p.res.Counts, d.res.Counts
 	c.Created += n2.Created

@@ -26,7 +26,8 @@ type planned struct {
 	recorded  graph.Edges         // what becomes their rows' dependencies
 	feeds     map[string][]string // what the exports mention, by their names
 	told      map[string]evaluated
-	readopted bool // the record is not what was read: orphans were taken back, or forgotten
+	readopted bool                // the record is not what was read: orphans were taken back, or forgotten
+	doubtful  map[string][]string // properties of which it is not known what AWS has
 	notices   []string
 	warnings  []string
 }
@@ -34,7 +35,7 @@ type planned struct {
 // plan compares the stack with its record, which may be nil. It writes nothing.
 func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, error) {
 	t := d.t
-	p := &planned{decisions: map[string]provider.Decision{}, world: d.newWorld(record)}
+	p := &planned{decisions: map[string]provider.Decision{}, world: d.newWorld(record), doubtful: d.doubtful(record)}
 	options := []template.Option{template.Secrets(d.e.config.Secrets), template.Hidden(t.Hidden...), template.Attributes(d.hasAttribute)}
 	if d.tolerant != nil {
 		options = append(options, template.Tolerant(d.tolerant))
@@ -91,6 +92,7 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	}
 	p.recordNewLayer(d.router)
 	d.refuse(p, record)
+	d.revisit(p)
 	return p, nil
 }
 
@@ -196,7 +198,7 @@ func (p *planned) desired(ctx context.Context, t target) ([]plan.Resource, error
 			Properties: properties, Written: r.Properties, Unresolved: unresolved,
 			References:     map[string][]plan.Reference{},
 			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy,
-			Supplied: p.supplied(r, t),
+			Supplied: p.supplied(r, t), Uncertain: p.doubtful[r.LogicalID],
 		}
 		for _, ref := range p.scope.References(r.LogicalID) {
 			if ref.Property != "" {

@@ -139,7 +139,7 @@ func (d *deployment) replaced(c *plan.Change, op *state.Operation, old *state.Re
 	old.UpdateReplacePolicy = policy
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.leftovers = append(d.leftovers, leftover{c.LogicalID, old, policy == "Retain"})
+	d.leftovers = append(d.leftovers, leftover{logicalID: c.LogicalID, row: old, retain: policy == "Retain"})
 }
 
 // failedCreate takes a create's failure. A resource that was made all the same
@@ -192,48 +192,6 @@ func letGo(err error) bool {
 		errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted)
 }
 
-// cleanUp deletes the old copies of what was replaced.
-func (d *deployment) cleanUp(ctx context.Context, opt graph.Options) error {
-	rows, order := map[string]*state.Resource{}, []string{}
-	for _, l := range d.leftovers {
-		if l.retain {
-			d.retained(l.logicalID, l.row)
-			continue
-		}
-		if row := d.world.row(l.logicalID); row != nil && state.SameResource(l.row.ResourceType, row.PhysicalID, l.row.PhysicalID) && !isCustom(row.ResourceType) {
-			continue // the new copy is the old one
-		}
-		if d.heir(l.logicalID, l.row, nil) != "" {
-			continue
-		}
-		rows[l.logicalID] = l.row
-		order = append(order, l.logicalID)
-	}
-	// The deploy is done by now. An old copy that will not go is reported and
-	// does not undo it.
-	opt.KeepGoing = true
-	outcomes := graph.Run(ctx, d.removals(order, rows, retry.ForDelete(retry.Classifier{}), true), deletion(order, rows), opt)
-	for _, id := range order {
-		if o := outcomes[id]; o.Status != graph.Succeeded {
-			if o.Status == graph.NotStarted || errors.Is(o.Err, errLetGo) {
-				d.unaddressed(id, rows[id].ResourceType, rows[id].PhysicalID, "the old copy of a replaced resource was not deleted: the run ended before",
-					"delete it by hand: no record names it any more")
-				continue
-			}
-			reason := "the old copy of a replaced resource was not deleted"
-			if o.Err != nil {
-				reason += ": " + o.Err.Error()
-			}
-			d.unaddressed(id, rows[id].ResourceType, rows[id].PhysicalID, reason, "delete it by hand: no record names it any more")
-		}
-	}
-	d.leftovers = nil
-	if d.e.config.Window.Interrupted() {
-		return d.stopCause()
-	}
-	return nil
-}
-
 // remove deletes recorded resources, each after what depends on it, and drops
 // their rows.
 func (d *deployment) remove(ctx context.Context, order []string, rows map[string]*state.Resource, opt graph.Options, policy retry.Policy) map[string]graph.Outcome {
@@ -262,6 +220,11 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, r
 				return nil
 			}
 			c := &plan.Change{LogicalID: id, Type: row.ResourceType, Action: plan.Delete}
+			if op := d.pending.settling[id]; op != nil && !old {
+				if err := d.awaitReady(ctx, op, row); err != nil && d.e.config.Window.Interrupted() && letGo(err) {
+					return d.fail(c, row.PhysicalID, err)
+				} // one that has failed can go
+			}
 			doomed := row
 			if old {
 				doomed = governed(row, row.UpdateReplacePolicy)
@@ -283,13 +246,14 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, r
 			case skipped != "":
 				d.unaddressed(id, row.ResourceType, row.PhysicalID, skipped, "the next deploy or destroy tries again")
 				return nil
-			case !old:
+			case old:
+				d.goneLeftover(row)
+				d.oldGone(id, row)
+			default:
 				d.complete(&state.Operation{LogicalID: id, ResourceType: row.ResourceType, ChangeType: state.OpDelete,
 					PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
 				d.change(func(r *state.Record) { r.Remove(id) })
 				d.count(func(n *result.Counts) { n.Deleted++ })
-			default:
-				d.oldGone(id, row)
 			}
 			return nil
 		}})
@@ -346,12 +310,14 @@ func (d *deployment) delete(ctx context.Context, id string, row *state.Resource,
 	if d.unprotect {
 		d.removeProtection(ctx, req)
 	}
+	f := d.depart(req, state.OpenOperation{ChangeType: state.OpDelete, PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
 	ev := Event{Action: plan.Delete, LogicalID: id, Type: row.ResourceType, PhysicalID: row.PhysicalID, Rollback: undoing}
 	err = d.operation(ctx, ev, d.limit(row.ResourceType), func(ctx context.Context) (string, error) {
 		deleted, err := d.provider(decision, policy).Delete(ctx, req)
 		skipped = deleted.Skipped
 		return "", err
 	})
+	d.arrive(f, err)
 	return skipped, err
 }
 

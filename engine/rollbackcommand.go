@@ -141,6 +141,18 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	if err := d.rollable(r.record, journal); err != nil {
 		return err
 	}
+	if r, err = d.settleOpen(reads, r, false); err != nil {
+		return err
+	}
+	if d.pending.file != nil { // what was settled is in it
+		if journal, err = d.place.ReadJournal(reads); err != nil {
+			return err
+		}
+		if journal == nil {
+			journal = &state.Journal{}
+		}
+	}
+	d.leaveUnresolved()
 	if err := d.undoneWithParent(reads, journal); err != nil {
 		return err
 	}
@@ -170,7 +182,9 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	}
 	d.history = d.place.StartRun(ctx, state.RunOptions{ID: d.runID, Command: "rollback", Engine: d.e.config.Version, Start: start})
 	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Read: r.record, Warn: func(text string) { d.warn("%s", text) }})
+	d.emitSettled()
 	err = d.undoJournal(ctx, journal, opt)
+	d.seal()
 	var wg sync.WaitGroup
 	d.finishHistory(&wg, err)
 	wg.Wait()

@@ -20,14 +20,16 @@ import (
 // are deployed by the deployment that they belong to.
 func (e *Engine) router(d *deployment) *provider.Router {
 	own := map[string]provider.Provider{nestedType: &nested{d}}
-	d.cloud = cloudcontrol.New(cloudcontrol.Options{Recorded: d.names})
-	custom := customresource.New(customresource.Options{
+	d.cloudControl = cloudcontrol.New(cloudcontrol.Options{Recorded: d.names})
+	d.cloud = d.cloudControl
+	d.custom = customresource.New(customresource.Options{
 		Responses: customresource.Bucket{
 			Client: awssdk.S3Client(e.session(d.store.Region()).provider), Name: d.store.Bucket(),
 		},
 		AuthzRetries: customresource.DefaultAuthzRetries,
+		Sending:      d.sending, Over: d.undelivered, KeepResponses: true,
 	})
-	router := provider.NewRouter(d.opt.Router, d.cloud, custom, own, awssdk.Resources())
+	router := provider.NewRouter(d.opt.Router, d.cloud, d.custom, own, awssdk.Resources())
 	if d.run != nil {
 		router.Absent = d.run.absent[d.t.Region]
 	}
@@ -89,6 +91,11 @@ func sent(resolved template.Resolved, decision provider.Decision) template.Resol
 		return !masked(at(stored, path))
 	})
 	return resolved
+}
+
+// unput takes out what was not put yet, so that the next deploy finds it missing.
+func unput(resolved template.Resolved, properties []string) template.Resolved {
+	return sent(resolved, provider.Decision{Dropped: properties})
 }
 
 // at is the value that a path leads to, nil when it is not there.

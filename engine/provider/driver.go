@@ -108,6 +108,9 @@ func (d *Driver) complete(ctx context.Context, r *Request, made Created) (Create
 		return fail(err)
 	}
 	unsettled, err := d.settle(ctx, r, len(settled) > 0)
+	if errors.Is(err, ErrDraining) {
+		err = &SettlingError{Unput: propertiesOf(settled), Err: err}
+	}
 	if err != nil {
 		return fail(err)
 	}
@@ -123,6 +126,46 @@ func (d *Driver) complete(ctx context.Context, r *Request, made Created) (Create
 		made.Attributes = merge(made.Attributes, read)
 	}
 	return made, nil
+}
+
+// Settle makes the wait that an earlier run let go of after it had made the
+// resource, and reads what can only then be read. What it returns has the
+// attributes known by then.
+func (d *Driver) Settle(ctx context.Context, r *Request) (Created, error) {
+	r = d.prepare(r)
+	made := Created{PhysicalID: r.PhysicalID, Attributes: r.Attributes}
+	unsettled, err := d.settle(ctx, r, false)
+	if err != nil {
+		return made, d.gone(r, err)
+	}
+	made.Unsettled = unsettled
+	if d.res.Attributes != nil {
+		read, err := d.res.Attributes(ctx, r)
+		if err != nil {
+			return made, d.gone(r, fmt.Errorf("read attributes of %s (%s): %w", r.LogicalID, r.Type, err))
+		}
+		made.Attributes = merge(made.Attributes, read)
+	}
+	return made, nil
+}
+
+// AwaitDeleted waits until a resource is gone whose delete was accepted before.
+func (d *Driver) AwaitDeleted(ctx context.Context, r *Request) error {
+	if d.res.DeleteWait == nil {
+		return nil
+	}
+	r = d.prepare(r)
+	if err := d.gone(r, d.res.DeleteWait.Wait(ctx, r)); !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+func propertiesOf(satellites []Satellite) (names []string) {
+	for _, s := range satellites {
+		names = append(names, s.Properties...)
+	}
+	return names
 }
 
 // Delete deletes the resource; one that is gone already counts as deleted.

@@ -17,6 +17,16 @@ var (
 	ErrDraining = errors.New("the wait was let go: the run is ending")
 )
 
+// A SettlingError says that a resource was made and that only the wait for it
+// to settle was let go.
+type SettlingError struct {
+	Unput []string // properties that can only be put when it has settled
+	Err   error    // ErrDraining
+}
+
+func (e *SettlingError) Error() string { return e.Err.Error() }
+func (e *SettlingError) Unwrap() error { return e.Err }
+
 // An UnsupportedUpdateError says that a change cannot be made in place. It is
 // never retried.
 type UnsupportedUpdateError struct {

@@ -55,6 +55,9 @@ type Request struct {
 	// Previous are the recorded properties, for Update. A leaf that was a secret
 	// holds its expression.
 	Previous *value.Object
+	// Unsure says that Previous may not be what is in AWS, because an earlier
+	// update had no answer.
+	Unsure bool
 	// Attributes are the recorded ones, nil before a create.
 	Attributes *value.Object
 

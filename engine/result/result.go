@@ -137,6 +137,7 @@ type Stack struct {
 	Outputs     *value.Object // by output name, without export aliases and secrets
 	Failures    []Failure     // every failed resource, in the order of failing
 	Unaddressed []Unaddressed // what was left: why the outcome is partial, or a rollback incomplete
+	Pending     []Pending     // what goes on in AWS, or may
 	Warnings    []string
 
 	// After says what each resource that changes waits for, by logical id.
@@ -194,6 +195,17 @@ type Unaddressed struct {
 	PhysicalID string `json:"physicalId"`
 	Reason     string `json:"reason"`
 	Remedy     string `json:"remedy"`
+}
+
+// Pending is an operation that this run, or one before it, had to let go.
+type Pending struct {
+	Stack      string `json:"stack"`
+	LogicalID  string `json:"logicalId"`
+	Type       string `json:"type"`
+	PhysicalID string `json:"physicalId,omitempty"`
+	Change     string `json:"change"`    // create, update or delete
+	Stage      string `json:"stage"`     // sent, accepted or settling
+	StartedAt  int64  `json:"startedAt"` // Unix milliseconds
 }
 
 // A Lock is who holds a stack that this run could not have.

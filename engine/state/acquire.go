@@ -22,6 +22,7 @@ func (k *Stack) acquire(ctx context.Context, opt LockOptions) (*Lock, error) {
 			return nil, fmt.Errorf("lock %s %s in %s: %w", opt.Subject, k.Name, k.Region, err)
 		}
 		if l != nil {
+			l.Contended = attempts > 1 || l.TookOver != nil
 			return l, nil
 		}
 		held.Attempts = attempts

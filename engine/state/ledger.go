@@ -148,6 +148,19 @@ func (l *Ledger) Recorded() {
 	})
 }
 
+// Begin has the ledger written if there is none yet, for what is proved by its
+// nonce alone.
+func (l *Ledger) Begin(ctx context.Context) error {
+	if l.unusable == nil && l.series.current().there {
+		return nil
+	}
+	return l.amend(ctx, func(d *ledgerDoc) bool {
+		changed := !d.there
+		d.there, d.recorded = true, d.recorded || l.recorded.Load()
+		return changed
+	})
+}
+
 // Drop takes entries out: what they were about is recorded, deleted, or let go.
 func (l *Ledger) Drop(ctx context.Context, logicalIDs ...string) error {
 	return l.amend(ctx, func(d *ledgerDoc) bool { return d.drop(logicalIDs) })

@@ -95,6 +95,9 @@ type Lock struct {
 	// TookOver is the expired lock that this one replaced, nil when there was
 	// none.
 	TookOver *LockRecord
+	// Contended tells whether somebody had it when it was first asked for: what
+	// was read beside may be older than what they left.
+	Contended bool
 
 	lost    chan struct{}
 	stop    context.CancelFunc // no further renewal

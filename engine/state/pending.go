@@ -68,6 +68,10 @@ type OpenOperation struct {
 	Dependencies                        []string
 	RoleARN                             string
 
+	// Void is set once the record was removed or handed over: the entry then
+	// proves nothing, also when another ledger is begun.
+	Void bool
+
 	// Malformed says what of the entry cannot be understood. Such an operation
 	// stays open until a person decides.
 	Malformed string
@@ -89,10 +93,14 @@ type Leftover struct {
 	Reason                                             string
 	Since                                              int64
 
+	Void      bool   // as for an OpenOperation
 	Malformed string // as for an OpenOperation
 
 	read any
 }
+
+// Empty tells whether nothing is open.
+func (p *Pending) Empty() bool { return len(p.Operations)+len(p.Leftovers) == 0 }
 
 func (p *Pending) empty() bool { return len(p.Operations)+len(p.Leftovers) == 0 }
 
@@ -108,6 +116,16 @@ func (p *Pending) clone() *Pending {
 	c := *p
 	c.Operations, c.Leftovers = slices.Clone(p.Operations), slices.Clone(p.Leftovers)
 	return &c
+}
+
+// Avoid marks all entries void.
+func (p *Pending) Avoid() {
+	for i := range p.Operations {
+		p.Operations[i].Void = true
+	}
+	for i := range p.Leftovers {
+		p.Leftovers[i].Void = true
+	}
 }
 
 // Enter adds an operation, or replaces the one of the same resource and kind.
@@ -186,6 +204,9 @@ func (k *Stack) OpenPending(ctx context.Context, there bool) (*PendingFile, erro
 	f.series = newSeries(ctx, k.store, k.key(pendingName), doc, etag)
 	return f, nil
 }
+
+// Current is what is open as last written. It is the caller's.
+func (f *PendingFile) Current() *Pending { return f.series.current().clone() }
 
 // Found is what an earlier run left open, nil when nothing.
 func (f *PendingFile) Found() *Pending {

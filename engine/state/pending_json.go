@@ -56,7 +56,7 @@ func parseOpen(where string, v any) OpenOperation {
 		ResponseKey: in.text("responseKey"), RequestID: in.text("requestId"), AnswerBy: in.time("answerBy"),
 		Properties: in.object("properties"), PropertiesOmitted: in.flag("propertiesOmitted"),
 		DeletionPolicy: in.text("deletionPolicy"), UpdateReplacePolicy: in.text("updateReplacePolicy"),
-		Dependencies: in.texts("dependencies"), RoleARN: in.text("roleArn"), read: o,
+		Dependencies: in.texts("dependencies"), RoleARN: in.text("roleArn"), Void: in.flag("void"), read: o,
 	}
 	if v := o.Value("previous"); v != nil {
 		op.Previous = parseRow("previous of "+where, v, &problems, false)
@@ -90,7 +90,8 @@ func parseLeftover(where string, v any) Leftover {
 	in := reader{o, where, &problems}
 	l := Leftover{
 		LogicalID: in.text("logicalId"), ResourceType: in.text("resourceType"), PhysicalID: in.text("physicalId"),
-		ProvisionedBy: in.text("provisionedBy"), Reason: in.text("reason"), Since: in.time("since"), read: o,
+		ProvisionedBy: in.text("provisionedBy"), Reason: in.text("reason"), Since: in.time("since"),
+		Void: in.flag("void"), read: o,
 	}
 	if v := o.Value("previous"); v != nil {
 		l.Previous = parseRow("previous of "+where, v, &problems, false)
@@ -244,6 +245,7 @@ func (op *OpenOperation) value() any {
 	w.text("updateReplacePolicy", op.UpdateReplacePolicy)
 	w.texts("dependencies", op.Dependencies)
 	w.text("roleArn", op.RoleARN)
+	w.flag("void", op.Void)
 	return w.o
 }
 
@@ -260,6 +262,7 @@ func (l *Leftover) value() any {
 	previous(w, l.Previous)
 	w.o.Set("reason", l.Reason)
 	w.o.Set("since", value.Int(l.Since))
+	w.flag("void", l.Void)
 	return w.o
 }
 

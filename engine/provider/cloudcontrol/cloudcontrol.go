@@ -116,7 +116,15 @@ func (p *Provider) sweep(ctx context.Context, r *provider.Request, f *FailedErro
 func (p *Provider) Update(ctx context.Context, r *provider.Request) (provider.Updated, error) {
 	typ, _ := schema.Lookup(r.Type)
 	want := desired(r, typ)
-	diff := compare(typ, conform(r.Previous, typ), want)
+	previous := r.Previous
+	if r.Unsure {
+		live, err := p.Read(ctx, r)
+		if err != nil {
+			return provider.Updated{}, err
+		}
+		previous = limit(live, r.Previous, want)
+	}
+	diff := compare(typ, conform(previous, typ), want)
 	out := provider.Updated{Partial: diff.partial()}
 	if len(diff.ops) == 0 {
 		return out, nil

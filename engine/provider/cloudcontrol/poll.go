@@ -13,6 +13,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/schema"
 )
 
 // How long Cloud Control may be out of reach while an operation is followed.
@@ -76,16 +77,38 @@ func (p *Provider) follow(ctx context.Context, r *provider.Request, accepted *ty
 }
 
 // Settle follows an operation that an earlier run had to let go, by its
-// request token. It returns the outcome as Create would have: the event's
-// identifier, or a *FailedError.
-func (p *Provider) Settle(ctx context.Context, r *provider.Request, requestToken string, op types.Operation, limit time.Duration) (identifier string, err error) {
+// request token, until its type's deadline counted from when it was sent, and
+// for two minutes at least. It returns the outcome as Create would have: what
+// there is now, or a *FailedError.
+func (p *Provider) Settle(ctx context.Context, r *provider.Request, requestToken string, op types.Operation, since time.Time) (provider.Created, error) {
+	limit := max(2*time.Minute, Limit(r.Type, op)-time.Since(since))
 	event, err := p.poll(ctx, r, &types.ProgressEvent{
 		RequestToken: &requestToken, Operation: op, OperationStatus: types.OperationStatusInProgress, Identifier: optional(r.PhysicalID),
 	}, "", limit)
-	if err != nil {
-		return "", err
+	if failed, ok := errors.AsType[*FailedError](err); ok && op == types.OperationCreate {
+		p.sweep(ctx, r, failed)
 	}
-	return aws.ToString(event.Identifier), nil
+	if err != nil {
+		return provider.Created{}, gone(r, err)
+	}
+	made := provider.Created{PhysicalID: aws.ToString(event.Identifier)}
+	if op == types.OperationUpdate {
+		made.PhysicalID = r.PhysicalID // the record's form of it
+	}
+	if op != types.OperationDelete && made.PhysicalID != "" {
+		typ, _ := schema.Lookup(r.Type)
+		made.Attributes = p.readAttributes(ctx, r, typ, made.PhysicalID, attributes(typ, model(event), made.PhysicalID, r))
+	}
+	return made, nil
+}
+
+// Cancel asks that an operation be ended. What becomes of it Settle tells.
+func (p *Provider) Cancel(ctx context.Context, r *provider.Request, requestToken string) error {
+	_, err := client(r).CancelResourceRequest(ctx, &cloudcontrol.CancelResourceRequestInput{RequestToken: &requestToken})
+	if err != nil {
+		return fmt.Errorf("cancel what goes on of %s (%s): %w", r.LogicalID, r.Type, err)
+	}
+	return nil
 }
 
 func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.ProgressEvent, clientToken string, limit time.Duration) (*types.ProgressEvent, error) {

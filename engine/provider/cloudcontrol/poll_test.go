@@ -65,7 +65,7 @@ func TestOutageWhilePolling(t *testing.T) {
 
 func TestDrainingLetsTheWaitGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, time.Hour)
+		w := newWorld(t, 10*time.Minute)
 		draining := make(chan struct{})
 		time.AfterFunc(3*time.Second, func() { close(draining) })
 		r := w.request(t, workgroup, `{"Name":"w"}`, "")
@@ -84,9 +84,9 @@ func TestDrainingLetsTheWaitGo(t *testing.T) {
 		// A later run follows the same request.
 		w.SetDelay(0)
 		r.Draining = nil
-		id, err := New(Options{}).Settle(t.Context(), r, open.RequestToken, open.Operation, 2*time.Hour)
-		if err != nil || id != "w" {
-			t.Errorf("settle: want w, got %q, %v", id, err)
+		made, err := New(Options{}).Settle(t.Context(), r, open.RequestToken, open.Operation, time.Now())
+		if err != nil || made.PhysicalID != "w" || made.Attributes.Len() == 0 {
+			t.Errorf("settle: want w with its attributes, got %+v, %v", made, err)
 		}
 	})
 }

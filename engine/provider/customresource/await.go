@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -87,7 +88,11 @@ func (p *Provider) await(ctx context.Context, r *provider.Request, e event, s Se
 
 // settled ends a request that has an outcome.
 func (p *Provider) settled(ctx context.Context, r *provider.Request, e event, s Sent, said *invocation, a *answer, err error) (*answer, error) {
-	p.forget(ctx, r, s)
+	if early := (*undelivered)(nil); errors.As(err, &early) || errors.As(err, new(*retry.InterruptedError)) {
+		p.drop(ctx, r, s)
+	} else if !p.KeepResponses {
+		p.forget(ctx, r, s)
+	}
 	var failed *FailedError
 	if errors.As(err, &failed) {
 		failed.Request = e.requestType
@@ -98,6 +103,17 @@ func (p *Provider) settled(ctx context.Context, r *provider.Request, e event, s 
 	}
 	return a, err
 }
+
+// drop ends a request that no handler can have had.
+func (p *Provider) drop(ctx context.Context, r *provider.Request, s Sent) {
+	p.forget(ctx, r, s)
+	if p.Over != nil {
+		p.Over(s)
+	}
+}
+
+// Discard deletes the response object of a request whose outcome is recorded.
+func (p *Provider) Discard(ctx context.Context, r *provider.Request, s Sent) { p.forget(ctx, r, s) }
 
 // forget deletes the response object: nothing will read it any more.
 func (p *Provider) forget(ctx context.Context, r *provider.Request, s Sent) {

@@ -32,7 +32,12 @@ type Options struct {
 	Responses Responses
 	// Sending, when set, is told of each request before it is sent, so that a
 	// run that is killed leaves a trace of it. An error keeps it from being sent.
-	Sending func(ctx context.Context, r *provider.Request, s Sent) error
+	Sending func(ctx context.Context, r *provider.Request, requestType string, s Sent) error
+	// KeepResponses leaves the response objects where they are when they were
+	// read. The caller deletes them, with Discard, once what they said is recorded.
+	KeepResponses bool
+	// Over, when set, is told of a request that no handler can have had.
+	Over func(s Sent)
 	// AuthzRetries is how often a handler that was denied something is invoked
 	// again; see AuthzRetries. The zero value is never.
 	AuthzRetries int
@@ -193,7 +198,7 @@ func (p *Provider) deliver(ctx context.Context, r *provider.Request, e event) (*
 func (p *Provider) once(ctx context.Context, r *provider.Request, e event, b budget) (*answer, error) {
 	s := Sent{RequestID: uuid.NewString(), AnswerBy: time.Now().Add(b.limit)}
 	s.ResponseKey = p.Responses.Key(s.RequestID)
-	url, until, err := p.prepare(ctx, r, s, b)
+	url, until, err := p.prepare(ctx, r, e, s, b)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +218,7 @@ func (p *Provider) once(ctx context.Context, r *provider.Request, e event, b bud
 		return p.await(ctx, r, e, s, said, b)
 	}
 	if early := (*undelivered)(nil); errors.As(err, &early) {
-		p.forget(ctx, r, s)
+		p.drop(ctx, r, s)
 		return nil, err
 	}
 	return p.await(ctx, r, e, s, nil, b)
@@ -221,14 +226,14 @@ func (p *Provider) once(ctx context.Context, r *provider.Request, e event, b bud
 
 // prepare makes the response object and its URL, and tells that a request is
 // about to be sent, side by side: both are needed before it is.
-func (p *Provider) prepare(ctx context.Context, r *provider.Request, s Sent, b budget) (url string, until time.Time, err error) {
+func (p *Provider) prepare(ctx context.Context, r *provider.Request, e event, s Sent, b budget) (url string, until time.Time, err error) {
 	told := make(chan error, 1)
 	go func() {
 		if p.Sending == nil {
 			told <- nil
 			return
 		}
-		told <- p.Sending(ctx, r, s)
+		told <- p.Sending(ctx, r, e.requestType, s)
 	}()
 	err = retry.Do(ctx, retry.Policy{}, retry.Task{Name: r.LogicalID, Draining: r.Draining}, func(ctx context.Context) error {
 		var err error

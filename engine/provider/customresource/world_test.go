@@ -78,7 +78,7 @@ func (w *world) provider(retries int) *Provider {
 	return New(Options{
 		Responses:    Bucket{Client: s3.NewFromConfig(w.session.Config), Name: "state"},
 		AuthzRetries: retries,
-		Sending: func(_ context.Context, _ *provider.Request, s Sent) error {
+		Sending: func(_ context.Context, _ *provider.Request, _ string, s Sent) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.sent = append(w.sent, s)

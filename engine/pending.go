@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// What a run has to let go of is written down in an object of its own, for the
+// next run to finish: see seal, leftovers and settle. Nothing is read or
+// written of it where nothing is open.
+
+// pending is that object while a run holds the stack's lock.
+type pending struct {
+	there bool // as listed
+
+	mu       sync.Mutex
+	file     *state.PendingFile // nil until it is needed
+	proof    *state.Ledger      // whose nonce proves that the entries are the stack's
+	flights  map[string]*flight // under way
+	let      []state.OpenOperation
+	closing  []*flight         // over, and written down as if they were not
+	children map[string]bool   // nested stacks that let something go
+	gone     []*state.Resource // leftovers that this run deleted
+	done     map[string]bool   // operations of earlier runs that are over
+	noted    bool              // it wrote entries
+
+	// What an earlier run left, for this one to go on with, by logical id.
+	earlier    []state.Leftover                // to be cleaned up
+	unresolved map[string]*UnresolvedError     // nothing may be done with these
+	settling   map[string]*state.OpenOperation // rows that are not ready yet
+	uncertain  map[string]*state.OpenOperation // updates that may have had their effect
+	settled    []state.Event                   // for the history, once it is begun
+}
+
+// unfinished tells whether a deploy has something to do that no plan shows.
+func (d *deployment) unfinished() bool {
+	return len(d.pending.earlier)+len(d.pending.settling) > 0
+}
+
+// openPending reads the object once. The stack's lock is held.
+func (d *deployment) openPending(ctx context.Context) (*state.PendingFile, error) {
+	d.pending.mu.Lock()
+	defer d.pending.mu.Unlock()
+	if d.pending.file == nil {
+		file, err := d.place.OpenPending(ctx, d.pending.there)
+		if err != nil {
+			return nil, err
+		}
+		d.pending.file = file
+	}
+	return d.pending.file, nil
+}
+
+// ledger is the one that this run writes, opened where nothing needed it so far.
+func (d *deployment) ledger(ctx context.Context) *state.Ledger {
+	if d.creates != nil {
+		<-d.creates.opened
+		return d.creates.ledger
+	}
+	d.pending.mu.Lock()
+	defer d.pending.mu.Unlock()
+	if d.pending.proof == nil {
+		d.pending.proof = d.place.OpenLedger(ctx, d.presence.Ledger, d.asRead)
+	}
+	return d.pending.proof
+}
+
+// changePending has the object changed, and returns when that is written.
+func (d *deployment) changePending(ctx context.Context, edit func(*state.Pending)) error {
+	file, err := d.openPending(ctx)
+	if err != nil {
+		return err
+	}
+	ledger := d.ledger(ctx)
+	if err := ledger.Begin(ctx); err != nil {
+		return err
+	}
+	modified := int64(0)
+	if d.saver != nil {
+		if written := d.saver.Written(); written != nil {
+			modified = written.LastModified
+		}
+	}
+	return file.Change(ctx, func(p *state.Pending) {
+		edit(p)
+		p.RunID, p.Owner, p.WrittenAt = d.runID, d.e.config.Owner, now().UnixMilli()
+		p.LedgerNonce, p.RecordModified = ledger.Nonce(), modified
+	})
+}
+
+// tidyOperations takes out operations that are over, and those about a resource
+// that the record does not name any more.
+func (d *deployment) tidyOperations(p *state.Pending, over []*flight) {
+	d.pending.mu.Lock()
+	done := maps.Clone(d.pending.done)
+	d.pending.mu.Unlock()
+	for _, f := range over {
+		if done == nil {
+			done = map[string]bool{}
+		}
+		done[flightKey(f.op.LogicalID, f.op.ChangeType)] = true
+	}
+	p.Operations = slices.DeleteFunc(p.Operations, func(op state.OpenOperation) bool {
+		if op.Malformed != "" {
+			return false
+		}
+		row := d.world.row(op.LogicalID)
+		about := op.Stage == state.StageSettling || op.ChangeType != state.OpCreate
+		return done[flightKey(op.LogicalID, op.ChangeType)] && !op.Void || about && (row == nil || row.PhysicalID != op.PhysicalID)
+	})
+}
+
+// tidyLeftovers takes out leftovers that are deleted, or in use again.
+func (d *deployment) tidyLeftovers(p *state.Pending) {
+	d.pending.mu.Lock()
+	gone := slices.Clone(d.pending.gone)
+	d.pending.mu.Unlock()
+	p.Leftovers = slices.DeleteFunc(p.Leftovers, func(l state.Leftover) bool {
+		return l.Malformed == "" && (d.taken(l) || slices.ContainsFunc(gone, func(row *state.Resource) bool {
+			return row.ResourceType == l.ResourceType && row.PhysicalID == l.PhysicalID
+		}))
+	})
+}
+
+// finish notes that what an earlier run left open about a resource is over.
+func (d *deployment) finish(logicalID, changeType string) {
+	d.pending.mu.Lock()
+	defer d.pending.mu.Unlock()
+	if d.pending.done == nil {
+		d.pending.done = map[string]bool{}
+	}
+	d.pending.done[flightKey(logicalID, changeType)] = true
+}

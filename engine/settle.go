@@ -1,0 +1,450 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider/customresource"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// What an earlier run let go is settled before anything is planned: what it
+// made is recorded, what it did not make is forgotten, and what cannot be told
+// keeps the resource from being touched. Nothing is taken or deleted that this
+// stack cannot prove to be its own, and no create is sent again while the first
+// may still have worked.
+
+// A verdict is what became of an operation that an earlier run let go.
+type verdict struct {
+	op       state.OpenOperation
+	text     string               // for the log
+	edit     func(*state.Record)  // what the record is to say; nil: what it says
+	leftover *state.Leftover      // what is to be deleted
+	gone     *state.Leftover      // what is deleted now
+	made     *state.Operation     // what the journal is to say was done
+	nothing  bool                 // it had no effect
+	later    string               // a stage that it stays open at
+	failed   bool                 // the operation, for the history
+	warn     bool                 // what the text says is not as it should be
+	sent     *customresource.Sent // an answer that was taken
+	open     *UnresolvedError     // nobody can tell
+}
+
+// An UnresolvedError says that nobody can tell what became of an operation that
+// an earlier run let go.
+type UnresolvedError struct {
+	Stack, LogicalID, Type string
+	Change                 string // create, update or delete
+	At                     time.Time
+	Because                string
+	Void                   bool // the record was removed or handed over since
+}
+
+func (e *UnresolvedError) Error() string {
+	s := fmt.Sprintf("%s (%s): an earlier run sent its %s at %s and ended before the answer", e.LogicalID, e.Type, e.Change, e.At.UTC().Format(time.RFC3339))
+	if e.At.UnixMilli() <= 0 {
+		s = fmt.Sprintf("%s: an earlier run left something open about it", e.LogicalID)
+	}
+	if e.Void {
+		s += ", and the stack's record was removed or handed over since"
+	}
+	return s + ": " + e.Because
+}
+
+// Remedy says what to do about it.
+func (e *UnresolvedError) Remedy() string {
+	return fmt.Sprintf("look whether it exists; if it does, delete it by hand or import it (import %s --resource %s=<physical id>); then have the operation forgotten: state orphan %s --pending %s",
+		e.Stack, e.LogicalID, e.Stack, e.LogicalID)
+}
+
+// A settler settles what an earlier run left.
+type settler struct {
+	*deployment
+	found    *state.Pending
+	declared func(logicalID, typ string) bool // the template still has it
+	cancel   bool                             // creates that go on are ended
+	slots    chan struct{}
+}
+
+// settleOpen settles what earlier runs let go, with the lock held, and returns
+// the reading as it is then. Where nothing was let go it does nothing.
+func (d *deployment) settleOpen(ctx context.Context, r reading, cancel bool) (reading, error) {
+	if !r.presence.Pending {
+		return r, nil
+	}
+	r, err := d.reread(ctx, r)
+	if err != nil {
+		return r, err
+	}
+	d.registry = d.place.Registry()
+	if r.record == nil && !cancel {
+		err = d.registry.Claim(ctx)
+	} else {
+		err = d.registry.Check(ctx)
+	}
+	if err != nil {
+		return r, err
+	}
+	file, err := d.openPending(ctx)
+	if err != nil {
+		return r, err
+	}
+	found := file.Found()
+	if found == nil {
+		return r, nil
+	}
+	record := r.record
+	if record == nil {
+		record = state.NewRecord(d.t.Name, d.t.Region)
+	}
+	if err := d.knowRecord(ctx, record); err != nil {
+		return r, err
+	}
+	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Read: r.record, Warn: func(text string) { d.warn("%s", text) }})
+	defer func() { d.saver = nil }()
+	s := &settler{deployment: d, found: found, cancel: cancel, slots: make(chan struct{}, 10)}
+	s.declared = func(logicalID, typ string) bool {
+		if d.t.Template == nil || cancel {
+			return false
+		}
+		r := d.t.Template.Resource(logicalID)
+		return r != nil && r.Type == typ
+	}
+	if !found.Live(d.ledger(ctx).Nonce(), r.record) {
+		found.Avoid()
+	}
+	if err := s.settleAll(ctx); err != nil {
+		return r, err
+	}
+	r.etag, r.presence.Ledger = d.saver.ETag(), d.presence.Ledger || d.ledger(ctx).Nonce() != ""
+	if r.record != nil || len(d.world.record.Resources) > 0 {
+		r.record = d.world.record.Clone()
+		r.record.LastModified = d.saver.Written().LastModified
+	}
+	d.know(r)
+	return r, nil
+}
+
+// reread makes sure that the record is what is recorded now that the lock is
+// held.
+func (d *deployment) reread(ctx context.Context, r reading) (reading, error) {
+	err := d.place.Confirm(ctx, r.etag)
+	if errors.As(err, new(*state.ConflictError)) {
+		if r.record, r.etag, err = d.place.Read(ctx); err == nil {
+			r.presence, err = d.place.Presence(ctx)
+		}
+		d.know(r)
+	}
+	if err != nil {
+		return r, err
+	}
+	return r, d.place.Own(r.record)
+}
+
+// settleAll asks about all entries at once, then writes down what was learned.
+// A signal leaves what is not decided as it was.
+func (s *settler) settleAll(ctx context.Context) error {
+	ops := s.found.Operations
+	if n := len(ops); n > 0 {
+		when := ""
+		if s.found.SealedAt > 0 {
+			when = ", cancelled at " + time.UnixMilli(s.found.SealedAt).UTC().Format(time.RFC3339)
+		}
+		s.observe(Event{Kind: Notice, Text: fmt.Sprintf("settling %d operations left open by run %s%s", n, s.found.RunID, when)})
+	}
+	verdicts, errs := make([]verdict, len(ops)), make([]error, len(ops))
+	var wg sync.WaitGroup
+	for i, op := range ops {
+		wg.Go(func() {
+			s.slots <- struct{}{}
+			defer func() { <-s.slots }()
+			beat := heartbeat(func(elapsed time.Duration) {
+				s.observe(Event{Kind: ResourceWaiting, LogicalID: op.LogicalID, Type: op.ResourceType, PhysicalID: op.PhysicalID, Elapsed: elapsed, Action: action(op)})
+			})
+			defer beat()
+			verdicts[i], errs[i] = s.settleOne(ctx, op)
+		})
+	}
+	wg.Wait()
+	decided := slices.Clone(verdicts[:0])
+	for i, v := range verdicts {
+		if errs[i] == nil {
+			v.op = ops[i]
+			decided = append(decided, v)
+		}
+	}
+	if err := s.conclude(ctx, decided); err != nil {
+		return err
+	}
+	return joined(nonNil(errs...))
+}
+
+func action(op state.OpenOperation) plan.Action {
+	switch op.ChangeType {
+	case state.OpCreate:
+		return plan.Create
+	case state.OpDelete:
+		return plan.Delete
+	}
+	return plan.Update
+}
+
+// settleOne finds out what became of one operation. An error leaves it as it is.
+func (s *settler) settleOne(ctx context.Context, op state.OpenOperation) (verdict, error) {
+	if op.Malformed != "" {
+		return s.unresolvedBy(op, "its entry cannot be understood: "+op.Malformed), nil
+	}
+	if op.Void {
+		return s.settleVoid(ctx, op)
+	}
+	row := s.world.row(op.LogicalID)
+	same := row != nil && row.ResourceType == op.ResourceType && state.SameResource(op.ResourceType, row.PhysicalID, op.PhysicalID)
+	switch {
+	case op.ResourceType == nestedType:
+		if row == nil {
+			return verdict{text: "it is not recorded any more"}, nil
+		}
+		return verdict{later: op.Stage}, nil // it is visited, and settles by itself
+	case op.Stage == state.StageSettling && !same:
+		return verdict{text: "it is another resource by now"}, nil
+	case op.Stage == state.StageSettling:
+		return verdict{later: state.StageSettling}, nil
+	case op.ChangeType == state.OpCreate && same:
+		return verdict{text: "it is recorded", sent: sentOf(op)}, nil
+	case op.ChangeType == state.OpCreate:
+		return s.settleCreate(ctx, op, row)
+	case op.ChangeType == state.OpUpdate && !same:
+		return verdict{text: "the record does not name it any more", sent: sentOf(op)}, nil
+	case op.ChangeType == state.OpUpdate:
+		return s.settleUpdate(ctx, op, row)
+	case !same:
+		return s.settleOldDelete(ctx, op)
+	}
+	return s.settleDelete(ctx, op, row)
+}
+
+func (s *settler) unresolvedBy(op state.OpenOperation, because string) verdict {
+	return verdict{op: op, open: &UnresolvedError{
+		Stack: s.t.Name, LogicalID: op.LogicalID, Type: op.ResourceType, Change: lower(op.ChangeType),
+		At: time.UnixMilli(op.StartedAt), Because: because, Void: op.Void,
+	}}
+}
+
+// conclude writes down what was learned: the record first, then the journal,
+// then what is open, and last the answers of handlers go. Whatever ends the run
+// in between is decided the same way again.
+func (s *settler) conclude(ctx context.Context, verdicts []verdict) error {
+	s.remember(verdicts)
+	edited := false
+	for _, v := range verdicts {
+		if v.edit != nil {
+			s.change(v.edit)
+			edited = true
+		}
+	}
+	if edited {
+		if err := s.flush(); err != nil {
+			return err
+		}
+	}
+	writes, cancel := s.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	if err := s.amendJournal(writes, verdicts); err != nil {
+		s.warn("%v", err)
+	}
+	s.dropIntents(writes, verdicts)
+	err := s.changePending(writes, func(p *state.Pending) {
+		if s.found.Operations != nil && s.found.Operations[0].Void || len(s.found.Leftovers) > 0 && s.found.Leftovers[0].Void {
+			p.Avoid()
+		}
+		for _, v := range verdicts {
+			v.amend(p)
+		}
+		s.tidyLeftovers(p)
+		s.pending.earlier = slices.DeleteFunc(slices.Clone(p.Leftovers), func(l state.Leftover) bool { return l.Malformed != "" || l.Void })
+	})
+	if err != nil {
+		return err
+	}
+	for _, v := range verdicts {
+		s.say(v)
+		if v.sent != nil && v.open == nil && v.later == "" {
+			s.custom.Discard(writes, s.request(v.op.LogicalID, v.op.ResourceType), *v.sent)
+		}
+	}
+	for _, l := range s.found.Leftovers {
+		if l.Void {
+			s.warn("%s (%s) %s: an earlier run left it to be deleted; it was not, because the stack's record was removed or handed over since: delete it by hand unless it is in use, then: state orphan %s --pending %s",
+				l.LogicalID, l.ResourceType, l.PhysicalID, s.t.Name, l.LogicalID)
+		}
+	}
+	return nil
+}
+
+// amend brings what is written down to what was learned.
+func (v *verdict) amend(p *state.Pending) {
+	if v.leftover != nil {
+		p.Leave(*v.leftover)
+	}
+	if v.gone != nil {
+		p.Leftovers = slices.DeleteFunc(p.Leftovers, func(l state.Leftover) bool {
+			return l.ResourceType == v.gone.ResourceType && l.PhysicalID == v.gone.PhysicalID
+		})
+	}
+	if v.open != nil {
+		return
+	}
+	i := slices.IndexFunc(p.Operations, func(op state.OpenOperation) bool {
+		return op.LogicalID == v.op.LogicalID && op.ChangeType == v.op.ChangeType && op.StartedAt == v.op.StartedAt
+	})
+	switch {
+	case i < 0:
+	case v.later == "":
+		p.Operations = slices.Delete(p.Operations, i, i+1)
+	case v.later != p.Operations[i].Stage || v.text != "":
+		// What was asked for by is of no use any more.
+		op := &p.Operations[i]
+		op.Stage, op.RequestToken, op.ResponseKey, op.RequestID, op.AnswerBy = v.later, "", "", "", 0
+	}
+}
+
+// remember keeps what this run has to go on with.
+func (s *settler) remember(verdicts []verdict) {
+	s.pending.unresolved, s.pending.settling = map[string]*UnresolvedError{}, map[string]*state.OpenOperation{}
+	s.pending.uncertain = map[string]*state.OpenOperation{}
+	for _, v := range verdicts {
+		switch {
+		case v.open != nil:
+			s.pending.unresolved[v.op.LogicalID] = v.open
+		case v.later == state.StageSettling:
+			s.pending.settling[v.op.LogicalID] = &v.op
+		case v.later != "":
+			s.pending.uncertain[v.op.LogicalID] = &v.op
+		}
+	}
+}
+
+// say tells the verdict to the log and the history.
+func (s *settler) say(v verdict) {
+	ev := state.Event{LogicalID: v.op.LogicalID, ResourceType: v.op.ResourceType, PhysicalID: v.op.PhysicalID, Operation: v.op.ChangeType, ProvisionedBy: v.op.ProvisionedBy}
+	switch {
+	case v.open != nil:
+		s.warn("%v; %s", v.open, v.open.Remedy())
+		s.mu.Lock()
+		s.res.Pending = append(s.res.Pending, pendingResult(s.t.Name, v.op))
+		s.mu.Unlock()
+		return
+	case v.later != "" && v.text == "":
+		return
+	case v.warn:
+		s.warn("%s (%s): %s", v.op.LogicalID, v.op.ResourceType, v.text)
+	default:
+		s.observe(Event{Kind: Notice, LogicalID: v.op.LogicalID, Type: v.op.ResourceType, PhysicalID: v.op.PhysicalID, Text: "settled: " + v.text})
+	}
+	ev.EventType = state.ResourceSucceeded
+	if v.failed {
+		ev.EventType, ev.Error = state.ResourceFailed, &state.EventError{Name: "Settled", Message: s.e.config.Secrets.Mask(v.text)}
+	}
+	if v.made != nil {
+		ev.PhysicalID = v.made.PhysicalID
+	}
+	s.pending.settled = append(s.pending.settled, ev)
+}
+
+// emitSettled tells the history what was settled before it was begun.
+func (d *deployment) emitSettled() {
+	for _, ev := range d.pending.settled {
+		d.emit(ev)
+	}
+	d.pending.settled = nil
+}
+
+// dropIntents takes the creates that are over out of the ledger.
+func (s *settler) dropIntents(ctx context.Context, verdicts []verdict) {
+	var over []string
+	for _, v := range verdicts {
+		if v.op.ChangeType == state.OpCreate && v.open == nil && v.later == "" && (v.made != nil || v.nothing) {
+			over = append(over, v.op.LogicalID)
+		}
+	}
+	if over == nil || !s.presence.Ledger {
+		return
+	}
+	if err := s.ledger(ctx).Drop(ctx, over...); err != nil {
+		s.warn("%v", err)
+	}
+}
+
+// amendJournal moves what turned out to be done to the operations of the run
+// that began it, so that a rollback undoes it, and forgets what was not.
+func (s *settler) amendJournal(ctx context.Context, verdicts []verdict) error {
+	if !s.presence.Journal {
+		return nil
+	}
+	journal, err := s.place.ReadJournal(ctx)
+	if err != nil || journal == nil {
+		return err
+	}
+	changed := false
+	for _, g := range journal.Segments {
+		if g.RunID != s.found.RunID {
+			continue
+		}
+		for _, v := range verdicts {
+			if v.made == nil && !v.nothing {
+				continue
+			}
+			g.Failed = slices.DeleteFunc(g.Failed, func(op *state.Operation) bool {
+				return op.LogicalID == v.op.LogicalID && op.ChangeType == v.op.ChangeType
+			})
+			if v.made != nil {
+				g.Operations = append(g.Operations, v.made)
+			}
+			changed = true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	journal.Segments = slices.DeleteFunc(journal.Segments, func(g *state.Segment) bool { return len(g.Operations)+len(g.Failed) == 0 })
+	return s.place.WriteJournal(ctx, journal)
+}
+
+// leaveUnresolved says what a command leaves alone that nobody can tell the state
+// of.
+func (d *deployment) leaveUnresolved() {
+	for _, id := range sortedKeys(d.pending.unresolved) {
+		u := d.pending.unresolved[id]
+		d.unaddressed(id, u.Type, "", u.Error(), u.Remedy())
+	}
+}
+
+// refuseUnresolved fails a deploy whose plan would touch what nobody can tell
+// the state of.
+func (d *deployment) refuseUnresolved() error {
+	var first error
+	for _, c := range d.Changes {
+		u := d.pending.unresolved[c.LogicalID]
+		if u == nil || c.Action == plan.NoChange || u.Void && (c.Action != plan.Create || u.Type != c.Type) {
+			continue
+		}
+		d.res.Failures = append(d.res.Failures, result.Failure{
+			LogicalID: c.LogicalID, Type: c.Type, Path: c.Path, Action: c.Action, PhysicalID: c.PhysicalID,
+			Message: d.e.config.Secrets.Mask(u.Error()), Remedy: u.Remedy(),
+		})
+		d.res.Counts.Failed++
+		if first == nil {
+			first = u
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &ResourcesError{Stack: d.t.Name, Region: d.t.Region, Failed: len(d.res.Failures), First: first}
+}

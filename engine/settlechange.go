@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/cloudcontrol/types"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
+	"github.com/org/cdkd-action/engine/provider/customresource"
+	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// settleUpdate finds out what an update did. Where that cannot be told, what it
+// changed is applied again.
+func (s *settler) settleUpdate(ctx context.Context, op state.OpenOperation, row *state.Resource) (verdict, error) {
+	unknown := verdict{text: "what its update did is not known; it is applied again", later: state.StageSent}
+	if !op.PropertiesOmitted && value.Equal(row.Properties, op.Properties) {
+		return verdict{text: "it is recorded", sent: sentOf(op)}, nil
+	}
+	req, err := s.requestOf(ctx, op)
+	if err != nil || op.PropertiesOmitted {
+		return unknown, nil
+	}
+	req.PhysicalID, req.Attributes, req.Previous = row.PhysicalID, row.Attributes, row.Properties
+	var made provider.Created
+	switch {
+	case op.ResponseKey != "":
+		made, err = s.custom.Settle(ctx, req, "Update", *sentOf(op))
+	case op.RequestToken != "":
+		made, err = s.cloudControl.Settle(ctx, req, op.RequestToken, types.OperationUpdate, time.UnixMilli(op.StartedAt))
+	default:
+		return unknown, nil
+	}
+	switch {
+	case is[*customresource.OpenError](err), is[*cloudcontrol.OpenError](err):
+		return verdict{}, err
+	case err != nil:
+		unknown.text = fmt.Sprintf("its update did not succeed, and is applied again: %v", err)
+		unknown.sent, unknown.failed = sentOf(op), true
+		return unknown, nil
+	}
+	next := row.Next()
+	next.PhysicalID, next.Properties = made.PhysicalID, op.Properties
+	if made.Attributes != nil {
+		next.Attributes = s.redact(made.Attributes)
+	}
+	next.NoEchoLeaves = maskedLeaves(next.Properties, nil)
+	hide(next, made.NoEcho)
+	v := verdict{
+		text: "its update succeeded", sent: sentOf(op),
+		edit: func(r *state.Record) { r.Set(op.LogicalID, next) },
+		made: &state.Operation{LogicalID: op.LogicalID, ResourceType: op.ResourceType, ChangeType: state.OpUpdate,
+			PhysicalID: next.PhysicalID, Previous: row, Properties: op.Properties, ProvisionedBy: op.ProvisionedBy},
+	}
+	if next.PhysicalID != row.PhysicalID { // its handler replaced it
+		v.text = fmt.Sprintf("its update succeeded, and made %s in its place", next.PhysicalID)
+		v.made.OldRetained = true
+		if op.UpdateReplacePolicy != "Retain" {
+			v.leftover = oldCopy(op.LogicalID, row, op.UpdateReplacePolicy)
+		}
+	}
+	return v, nil
+}
+
+// settleDelete finds out whether what the record names is gone.
+func (s *settler) settleDelete(ctx context.Context, op state.OpenOperation, row *state.Resource) (verdict, error) {
+	gone, text, err := s.deleted(ctx, op, row)
+	if err != nil {
+		return verdict{}, err
+	}
+	v := verdict{text: text, sent: sentOf(op), warn: !gone && op.ResponseKey != ""}
+	if gone {
+		v.edit = func(r *state.Record) { r.Remove(op.LogicalID) }
+		v.made = &state.Operation{LogicalID: op.LogicalID, ResourceType: op.ResourceType, ChangeType: state.OpDelete,
+			PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy}
+	}
+	return v, nil
+}
+
+// settleOldDelete does so for an old copy that no row names.
+func (s *settler) settleOldDelete(ctx context.Context, op state.OpenOperation) (verdict, error) {
+	for _, l := range s.found.Leftovers {
+		if l.Malformed != "" || l.ResourceType != op.ResourceType || l.PhysicalID != op.PhysicalID {
+			continue
+		}
+		gone, text, err := s.deleted(ctx, op, leftoverRow(l))
+		v := verdict{text: "old copy: " + text, sent: sentOf(op)}
+		if gone {
+			v.gone = &l
+		}
+		return v, err
+	}
+	return verdict{text: "the record does not name it any more", sent: sentOf(op)}, nil
+}
+
+// deleted tells whether a delete that was let go has had its effect. An error
+// leaves that open.
+func (s *settler) deleted(ctx context.Context, op state.OpenOperation, row *state.Resource) (gone bool, text string, err error) {
+	req := s.request(op.LogicalID, op.ResourceType)
+	req.PhysicalID, req.Properties, req.Attributes = row.PhysicalID, row.Properties, row.Attributes
+	switch {
+	case op.ResponseKey != "":
+		_, err = s.custom.Settle(ctx, req, "Delete", *sentOf(op))
+		if is[*customresource.OpenError](err) {
+			return false, "", err
+		}
+	case isCustom(op.ResourceType):
+		return false, "its delete is sent again", nil
+	case op.RequestToken != "":
+		_, err = s.cloudControl.Settle(ctx, req, op.RequestToken, types.OperationDelete, time.UnixMilli(op.StartedAt))
+		if is[*cloudcontrol.OpenError](err) {
+			return false, "", err
+		}
+	default:
+		return s.lookDeleted(ctx, op, req)
+	}
+	switch {
+	case err == nil, errors.Is(err, provider.ErrNotFound):
+		return true, "it is deleted", nil
+	}
+	return false, fmt.Sprintf("its delete did not succeed: %v", err), nil
+}
+
+// lookDeleted reads what a delete without an answer was about.
+func (s *settler) lookDeleted(ctx context.Context, op state.OpenOperation, req *provider.Request) (gone bool, text string, err error) {
+	driver := s.router.Driver(op.ResourceType)
+	if op.ProvisionedBy == state.ByCloudControl || driver == nil {
+		_, err = s.cloudControl.Read(ctx, req)
+	} else {
+		if op.Stage == state.StageAccepted {
+			if err := driver.AwaitDeleted(ctx, req); errors.Is(err, provider.ErrDraining) {
+				return false, "", err
+			}
+		}
+		_, err = driver.Read(ctx, req)
+	}
+	switch {
+	case errors.Is(err, provider.ErrNotFound):
+		return true, "it is deleted", nil
+	case err != nil:
+		return false, fmt.Sprintf("whether it is deleted could not be read: %v", err), nil
+	}
+	if driver != nil && driver.Resource().Lookup != nil {
+		s.name(req)
+		if held, err := driver.Lookup(ctx, req); err == nil && held != nil && held.Created.After(time.UnixMilli(op.StartedAt).Add(time.Minute)) {
+			return true, "it is deleted, and somebody else made one of the same name since", nil
+		}
+	}
+	return false, "it is still there, and the plan decides again", nil
+}
+
+// settleVoid is for entries that prove nothing any more: nothing is taken,
+// deleted or sent because of them.
+func (s *settler) settleVoid(_ context.Context, op state.OpenOperation) (verdict, error) {
+	if op.ChangeType != state.OpCreate {
+		return verdict{text: "the stack's record was removed or handed over since", sent: sentOf(op)}, nil
+	}
+	return s.unresolvedBy(op, "what it made, if it made something, is nobody's any more as far as can be told"), nil
+}

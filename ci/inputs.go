@@ -24,6 +24,8 @@ const (
 	StateMigrate Name = "state migrate"
 	StateRefresh Name = "state refresh-observed"
 
+	Scrub Name = "scrub"
+
 	Events      Name = "events"
 	EventsPrune Name = "events prune"
 	ForceUnlock Name = "force-unlock"

@@ -43,6 +43,8 @@ var commands = []Command{
 			}
 			return "", ""
 		}},
+	{Name: Scrub, MaxStacks: -1,
+		Description: "Take secrets that the app refers to out of what is recorded of its stacks, where an older release or another program left them, and remove the earlier versions of those records. Exits with 1 when the name of something recorded holds one, and with 2 when a stack could not be scrubbed."},
 	{Name: Bootstrap, MaxStacks: 0,
 		Description: "Make the state bucket, with versions, encryption, and a policy that keeps other accounts out."},
 	{Name: StateInfo, MaxStacks: 0,
@@ -130,8 +132,8 @@ type Input struct {
 
 var (
 	onApp    = []Name{Deploy, Diff, Destroy}
-	readApp  = []Name{Deploy, Diff, Destroy, Synth, List, Publish}
-	onState  = []Name{Deploy, Diff, Destroy, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}
+	readApp  = []Name{Deploy, Diff, Destroy, Synth, List, Publish, Scrub}
+	onState  = []Name{Deploy, Diff, Destroy, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}
 	changing = []Name{Deploy, Destroy, Rollback, StateDestroy}
 )
 
@@ -140,7 +142,7 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Destroy, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Destroy, Scrub, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one; `synth` and `list` then take all."},
 	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(readApp, []Name{StateDestroy, StateRefresh, EventsPrune}),
 		Description: "Take all stacks of the app; for `state destroy` and `state refresh-observed`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
@@ -171,7 +173,7 @@ var table = []Input{
 		Description: "Refuse stacks of which the app reports warnings, too."},
 	{Name: "ignore-errors", Field: func(in *Inputs) any { return &in.IgnoreErrors }, Default: "false", Commands: readApp,
 		Description: "Go on although the app reports errors. `strict` wins over it."},
-	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff}, Secret: true,
+	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff, Scrub}, Secret: true,
 		Description: "Values of template parameters, as `Name=value` for every stack that has the parameter or `Stack:Name=value` for one."},
 
 	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List, Publish}),
@@ -183,10 +185,10 @@ var table = []Input{
 	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,
 		Description: "What the keys in the state bucket begin with."},
 
-	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, StateMigrate, StateRefresh}, Restricts: true,
+	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, Scrub, StateMigrate, StateRefresh}, Restricts: true,
 		Description: "Say what would be done and write nothing."},
-	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff},
-		Description: "Exit with 1 when something would change."},
+	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff, Scrub},
+		Description: "Exit with 1 when something would change; for `scrub`, when a secret was found."},
 	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{StateOrphan, StateMigrate, EventsPrune}),
 		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
 	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
@@ -223,7 +225,7 @@ var table = []Input{
 	{Name: "allow-unsupported-properties", Field: func(in *Inputs) any { return &in.AllowUnsupportedProperties }, Commands: []Name{Deploy, Diff},
 		Description: "Properties that the SDK provider may leave out instead of handing the resource to Cloud Control, as `AWS::Some::Type:Property`."},
 
-	{Name: "lock-wait", Field: func(in *Inputs) any { return &in.LockWait }, Default: "0s", Commands: []Name{Deploy, Rollback},
+	{Name: "lock-wait", Field: func(in *Inputs) any { return &in.LockWait }, Default: "0s", Commands: []Name{Deploy, Rollback, Scrub},
 		Description: "How long to keep trying for a lock that somebody else holds, beyond the few seconds that are always tried, such as `10m`."},
 	{Name: "resource-timeout", Field: func(in *Inputs) any { return &in.ResourceTimeout }, Default: "30m", Commands: changing, Positive: true,
 		Description: "How long one operation on one resource may take."},
@@ -262,7 +264,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

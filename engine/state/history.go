@@ -149,3 +149,32 @@ func (k *Stack) keptByEvents(ctx context.Context) (kept []Kept, err error) {
 	}
 	return kept, errors.Join(errs...)
 }
+
+// EarlierRecords counts the earlier versions of the record that wanted says yes
+// to, among the newest ones.
+func (k *Stack) EarlierRecords(ctx context.Context, wanted func(body []byte) bool) (int, error) {
+	const most = 100
+	key := k.key(recordName)
+	versions, err := k.store.earlier(ctx, key, most)
+	if err != nil {
+		return 0, err
+	}
+	errs, counted := make([]error, len(versions)), make([]int, len(versions))
+	parallel(len(versions), func(i int) {
+		out, err := k.store.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &k.store.bucket, Key: &key, VersionId: versions[i].VersionId})
+		var body []byte
+		if err == nil {
+			body, err = readAll(out.Body)
+		}
+		if err != nil {
+			errs[i] = k.store.failed("read an earlier version of", key, "s3:GetObjectVersion", Absent, err)
+		} else if wanted(body) {
+			counted[i] = 1
+		}
+	})
+	n := 0
+	for _, c := range counted {
+		n += c
+	}
+	return n, errors.Join(errs...)
+}

@@ -93,3 +93,7 @@ func (s *Store) unpurged(key string, err error) {
 // PurgeLock removes the earlier versions of the lock, and leaves the one that is
 // there. It is only for who holds the lock, and nothing depends on it.
 func (k *Stack) PurgeLock(ctx context.Context) error { return k.store.purge(ctx, k.key(lockName)) }
+
+// PurgeRecord removes the earlier versions of the record. Only what must not stay
+// readable is a reason to: they are what a record is restored from.
+func (k *Stack) PurgeRecord(ctx context.Context) error { return k.store.purge(ctx, k.key(recordName)) }

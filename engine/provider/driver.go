@@ -47,6 +47,9 @@ func (d *Driver) Create(ctx context.Context, r *Request) (Created, error) {
 	made, err := d.res.Create(ctx, d.owned(r))
 	if err != nil && made.PhysicalID == "" && r.OwnerTag != "" && tagDenied(err) {
 		r.notice(fmt.Sprintf("%s: tagging was denied; created without the tag that proves which run made it", r.LogicalID))
+		plain := *r
+		plain.OwnerTag = ""
+		r = &plain
 		made, err = d.res.Create(ctx, r)
 	}
 	if made.PhysicalID == "" {

@@ -37,11 +37,25 @@ var createBucketInput = provider.Bind[s3.CreateBucketInput](
 	provider.Rename{"BucketName": "Bucket", "ObjectLockEnabled": "ObjectLockEnabledForBucket"},
 	provider.Only("BucketName", "BucketNamespace", "ObjectLockEnabled"),
 	provider.Finish(func(r *provider.Request, in *s3.CreateBucketInput) error {
+		config := &types.CreateBucketConfiguration{}
 		if r.Stack.Region != "us-east-1" { // which has no constraint, by the API's history
-			in.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(r.Stack.Region)}
+			config.LocationConstraint = types.BucketLocationConstraint(r.Stack.Region)
+		}
+		if r.OwnerTag != "" {
+			config.Tags = []types.Tag{ownerTag(r)}
+		}
+		if config.LocationConstraint != "" || config.Tags != nil {
+			in.CreateBucketConfiguration = config
 		}
 		return nil
 	}))
+
+// ownerTag proves whose create it is. The template's own tags are not part of
+// that call: a bucket that was there already, and is taken back, would not get
+// them.
+func ownerTag(r *provider.Request) types.Tag {
+	return types.Tag{Key: aws.String(provider.OwnerTagKey), Value: &r.OwnerTag}
+}
 
 // autoDelete is the tag by which a CDK app says that the bucket's objects go
 // with it.
@@ -67,6 +81,9 @@ func bucket() provider.Resource {
 				set := &types.Tagging{}
 				for k, v := range tags {
 					set.TagSet = append(set.TagSet, types.Tag{Key: aws.String(k), Value: aws.String(v)})
+				}
+				if r.OwnerTag != "" {
+					set.TagSet = append(set.TagSet, ownerTag(r)) // it replaces all that there are
 				}
 				_, err := S3Client(r.Session).PutBucketTagging(ctx, &s3.PutBucketTaggingInput{Bucket: &r.PhysicalID, Tagging: set})
 				return err

@@ -66,7 +66,9 @@ func bucketSeen(c *s3.Client) func(context.Context, string) (any, error) {
 		}
 		if o, err := c.GetBucketTagging(ctx, &s3.GetBucketTaggingInput{Bucket: b}); err == nil {
 			for _, t := range o.TagSet {
-				got["tag "+*t.Key] = *t.Value
+				if *t.Key != provider.OwnerTagKey {
+					got["tag "+*t.Key] = *t.Value
+				}
 			}
 		}
 		return got, nil
@@ -194,6 +196,35 @@ func TestLookupBucket(t *testing.T) {
 	}
 	if h, err := d.Lookup(t.Context(), r); err != nil || h == nil || h.PhysicalID != "shop-held" {
 		t.Errorf("holder is %+v, %v, want shop-held", h, err)
+	}
+}
+
+// A bucket has the tag that proves whose create made it from its first moment,
+// and keeps it beside the template's (S-213).
+func TestBucketCarriesItsCreatesTag(t *testing.T) {
+	s := emulated(t)
+	d := provider.Drive(describe(t, "AWS::S3::Bucket"), nil)
+	for name, properties := range map[string]string{
+		"shop-plain":  `{}`,
+		"shop-tagged": `{"Tags": [{"Key": "team", "Value": "shop"}]}`,
+	} {
+		r := &provider.Request{Session: s, Stack: stack, LogicalID: "B", Type: "AWS::S3::Bucket", Name: name, OwnerTag: "mine", Properties: object(t, properties)}
+		r.Made = func(provider.Created) {
+			if h, err := d.Lookup(t.Context(), r); err != nil || h == nil || h.Tags[provider.OwnerTagKey] != "mine" {
+				t.Errorf("%s: as soon as it exists its holder is %+v, %v", name, h, err)
+			}
+		}
+		if _, err := d.Create(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		want := provider.TagMap(r.Properties.Value("Tags"))
+		if want == nil {
+			want = map[string]string{}
+		}
+		want[provider.OwnerTagKey] = "mine"
+		if h, err := d.Lookup(t.Context(), r); err != nil || cmp.Diff(want, h.Tags) != "" {
+			t.Errorf("%s: its tags are %v, %v, want %v", name, h, err, want)
+		}
 	}
 }
 

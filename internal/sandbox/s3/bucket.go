@@ -86,11 +86,15 @@ func (s *Server) createBucket(c *call, _ *bucket) error {
 		return fail(http.StatusBadRequest, "InvalidBucketName", "The specified bucket is not valid.").with("BucketName", name)
 	}
 	region := c.region
+	var tags []byte
 	if len(bytes.TrimSpace(c.body)) > 0 {
 		var in struct {
 			XMLName            xml.Name `xml:"CreateBucketConfiguration"`
 			LocationConstraint string
 			Location           *struct{}
+			Tags               *struct {
+				Tag []byte `xml:",innerxml"`
+			}
 		}
 		if err := xml.Unmarshal(c.body, &in); err != nil {
 			return malformedXML
@@ -112,6 +116,9 @@ func (s *Server) createBucket(c *call, _ *bucket) error {
 		default:
 			region = in.LocationConstraint
 		}
+		if in.Tags != nil {
+			tags = in.Tags.Tag
+		}
 	} else if region != "us-east-1" {
 		return illegalLocation("unspecified")
 	}
@@ -125,6 +132,9 @@ func (s *Server) createBucket(c *call, _ *bucket) error {
 		}
 	} else {
 		b := s.addBucket(name, region, s.account)
+		if tags != nil {
+			b.documents["tagging"] = []byte(`<Tagging xmlns="` + namespace + `"><TagSet>` + string(tags) + `</TagSet></Tagging>`)
+		}
 		b.objectLock = c.r.Header.Get("x-amz-bucket-object-lock-enabled") == "true"
 		if b.objectLock {
 			b.versioning = "Enabled"

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -175,6 +176,8 @@ func (d *deployment) over(logicalID, typ, physicalID string, err error) {
 	switch {
 	case physicalID != "":
 		fate = state.FateOver
+	case errors.Is(err, errNotBegun):
+		fate = state.FateNothing
 	case err != nil && d.e.config.Window.Interrupted() && provider.Ambiguous(err), is[*cloudcontrol.OpenError](err):
 		fate = state.FateOpen
 	}

@@ -189,16 +189,17 @@ func (d *deployment) subject() string {
 	return "stack"
 }
 
-// planUnderLock plans from what was read. When that would change something, it
-// makes sure that it still is what is recorded, since the reading began before
-// the lock was held and did not look everywhere; if it is not, it reads and
-// plans again.
+// planUnderLock plans from what was read. When that would change something, or
+// another run held the lock meanwhile, it makes sure that it still is what is
+// recorded, since the reading began before the lock was held and did not look
+// everywhere; if it is not, it reads and plans again.
 func (d *deployment) planUnderLock(ctx context.Context, r reading) (reading, error) {
 	for provisional := true; ; provisional = false {
 		if err := d.makePlan(ctx, r.record); err != nil {
 			return r, err
 		}
-		if !d.changing() && !d.readopted && r.record != nil && !d.strayed(r) && !d.unfinished() {
+		stale := provisional && d.lock.Contended // who held it may have saved since
+		if !d.changing() && !d.readopted && r.record != nil && !d.strayed(r) && !d.unfinished() && !stale {
 			return r, nil
 		}
 		err := d.confirm(ctx, r, provisional)
@@ -402,12 +403,16 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 	d.keepReferences()
 	d.change(func(*state.Record) {})
 	interrupted := errors.Is(cause, errInterrupted) || d.e.config.Window.Interrupted()
-	lost := errors.Is(cause, errLost) || errors.As(cause, new(*state.ConflictError))
+	lost := !interrupted && d.mayBegin(ctx) != nil
 	switch {
 	case interrupted || lost:
 		// Saved side by side: neither waits for the other in the little time left.
+		// Whoever has the stack now goes on from the record: an entry in the journal
+		// would have their work undone with ours.
 		var wg sync.WaitGroup
-		wg.Go(func() { d.journal(state.Interrupted) })
+		if !lost {
+			wg.Go(func() { d.journal(state.Interrupted) })
+		}
 		wg.Go(func() { d.settleLedgerAtEnd() })
 		wg.Go(d.seal)
 		d.saved()
@@ -443,6 +448,19 @@ func (d *deployment) forget() {
 			d.warn("%v", err)
 		}
 	}
+}
+
+// removeRecord deletes a record that names nothing any more, and gives the
+// stack's name back.
+func (d *deployment) removeRecord(ctx context.Context) error {
+	if err := d.mayBegin(ctx); err != nil {
+		return err
+	}
+	if err := d.place.Delete(ctx, d.saver.ETag()); err != nil {
+		return err
+	}
+	d.letGoOfName(ctx)
+	return nil
 }
 
 // letGoOfName writes down what was kept of a stack whose record is gone, and

@@ -124,7 +124,28 @@ func (d *deployment) stopping(atFailure bool) (stop <-chan struct{}, done func()
 var errInterrupted = errors.New("interrupted by a signal before everything was done")
 
 // errLost says that the stack stopped being this run's to change.
-var errLost = errors.New("the stack was taken over by another process")
+var errLost = errors.New("the stack's lock was lost, so that another process may have taken it over")
+
+// errNotBegun says that an operation was not begun.
+var errNotBegun = errors.New("nothing new is started any more")
+
+// mayBegin tells whether the stack still is this run's to change. That is asked
+// before each operation: what waited for its turn may have waited long.
+func (d *deployment) mayBegin(ctx context.Context) error {
+	err := d.lock.Assure(ctx)
+	if errors.Is(err, state.ErrLost) {
+		err = errLost
+	}
+	select {
+	case <-d.saver.Conflict():
+		err = d.saver.Flush(ctx) // a conflict sticks
+	default:
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotBegun, err)
+	}
+	return nil
+}
 
 // stopCause is why work was stopped, nil when it was not.
 func (d *deployment) stopCause() error {
@@ -209,8 +230,12 @@ func (d *deployment) request(logicalID, typ string) *provider.Request {
 }
 
 // operation runs one operation on a resource under its deadline, tells the
-// observer and the history, and gives a sign of life while it takes long.
+// observer and the history, and gives a sign of life while it takes long. It is
+// not begun once the stack is not this run's any more.
 func (d *deployment) operation(ctx context.Context, ev Event, limit time.Duration, do func(context.Context) (physicalID string, err error)) error {
+	if err := d.mayBegin(ctx); err != nil {
+		return err
+	}
 	start := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s (resource-timeout)", limit))
 	defer cancel()

@@ -341,8 +341,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 			d.warn("%v", err)
 		}
 	})
-	if err = d.place.Delete(cleanup, d.saver.ETag()); err == nil {
-		d.letGoOfName(cleanup)
+	if err = d.removeRecord(cleanup); err == nil {
 		d.discardResponses(cleanup, d.pending.closing)
 	}
 	wg.Wait()

@@ -219,6 +219,10 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 		made, err = d.provider(decision, retry.ForCreate(retry.Classifier{})).Create(ctx, req)
 		return made.PhysicalID, err
 	})
+	if errors.Is(err, errNotBegun) {
+		d.over(c.LogicalID, c.Type, "", err)
+		return d.fail(c, "", err)
+	}
 	if p := (*provider.PartialError)(nil); made.PhysicalID == "" && errors.As(err, &p) {
 		made = p.Made
 	}
@@ -376,10 +380,8 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 		if c.Action == plan.MayReplace && errors.As(err, new(*provider.UnsupportedUpdateError)) {
 			return err // the caller replaces it
 		}
-		d.mu.Lock()
-		d.failed = append(d.failed, &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate,
+		d.half(err, &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate,
 			PhysicalID: row.PhysicalID, Previous: row, Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy})
-		d.mu.Unlock()
 		return d.fail(c, row.PhysicalID, err)
 	}
 	id, attributes := row.PhysicalID, row.Attributes

@@ -121,10 +121,7 @@ func (d *deployment) cleanUp(ctx context.Context, opt graph.Options) error {
 		d.deleteOld(ctx, order, batch, opt)
 		left = rest
 	}
-	if d.e.config.Window.Interrupted() {
-		return d.stopCause()
-	}
-	return nil
+	return d.stopCause()
 }
 
 func (d *deployment) newIsOld(l leftover) bool {

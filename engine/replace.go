@@ -166,11 +166,11 @@ func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, ma
 	return d.fail(c, made.PhysicalID, err)
 }
 
-// fail puts a resource's failure into the result. What was let go because the
-// run is ending is no failure.
+// fail puts a resource's failure into the result. What was let go, or not begun,
+// because the run is ending is no failure.
 func (d *deployment) fail(c *plan.Change, physicalID string, err error) error {
-	if d.e.config.Window.Interrupted() && letGo(err) {
-		return errors.Join(errLetGo, err)
+	if ending := d.ending(err); ending != err {
+		return ending
 	}
 	f := result.Failure{
 		LogicalID: c.LogicalID, Type: c.Type, Path: c.Path, Action: c.Action, PhysicalID: physicalID,
@@ -185,6 +185,24 @@ func (d *deployment) fail(c *plan.Change, physicalID string, err error) error {
 		d.stopWork()
 	}
 	return err
+}
+
+// ending marks an error that is there only because the run is ending.
+func (d *deployment) ending(err error) error {
+	if d.e.config.Window.Interrupted() && letGo(err) || errors.Is(err, errNotBegun) {
+		return errors.Join(errLetGo, err)
+	}
+	return err
+}
+
+// half notes an operation that failed and may have been carried out in part.
+func (d *deployment) half(err error, op *state.Operation) {
+	if errors.Is(err, errNotBegun) {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.failed = append(d.failed, op)
 }
 
 func letGo(err error) bool {
@@ -233,16 +251,11 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, r
 			switch {
 			case err != nil:
 				if !old {
-					d.mu.Lock()
-					d.failed = append(d.failed, &state.Operation{LogicalID: id, ResourceType: row.ResourceType, ChangeType: state.OpDelete,
+					d.half(err, &state.Operation{LogicalID: id, ResourceType: row.ResourceType, ChangeType: state.OpDelete,
 						PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
-					d.mu.Unlock()
 					return d.fail(c, row.PhysicalID, err)
 				}
-				if d.e.config.Window.Interrupted() && letGo(err) {
-					return errors.Join(errLetGo, err)
-				}
-				return err
+				return d.ending(err)
 			case skipped != "":
 				d.unaddressed(id, row.ResourceType, row.PhysicalID, skipped, "the next deploy or destroy tries again")
 				return nil
@@ -307,12 +320,12 @@ func (d *deployment) delete(ctx context.Context, id string, row *state.Resource,
 	if req.Properties, err = d.reveal(ctx, row); err != nil {
 		return "", err
 	}
-	if d.unprotect {
-		d.removeProtection(ctx, req)
-	}
 	f := d.depart(req, state.OpenOperation{ChangeType: state.OpDelete, PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
 	ev := Event{Action: plan.Delete, LogicalID: id, Type: row.ResourceType, PhysicalID: row.PhysicalID, Rollback: undoing}
 	err = d.operation(ctx, ev, d.limit(row.ResourceType), func(ctx context.Context) (string, error) {
+		if d.unprotect {
+			d.removeProtection(ctx, req)
+		}
 		deleted, err := d.provider(decision, policy).Delete(ctx, req)
 		skipped = deleted.Skipped
 		return "", err

@@ -60,9 +60,7 @@ func (d *deployment) undo(ctx context.Context) {
 	var err error
 	switch {
 	case empty && !d.uncertain:
-		if err = d.place.Delete(cleanup, d.saver.ETag()); err == nil {
-			d.letGoOfName(cleanup)
-		}
+		err = d.removeRecord(cleanup)
 	case len(segment.Failed) > 0:
 		err = d.place.AppendSegment(cleanup, segment)
 	default:

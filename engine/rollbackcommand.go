@@ -355,9 +355,5 @@ func (d *deployment) dropEmpty(initial bool) error {
 	}
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
-	if err := d.place.Delete(ctx, d.saver.ETag()); err != nil {
-		return err
-	}
-	d.letGoOfName(ctx)
-	return nil
+	return d.removeRecord(ctx)
 }

@@ -62,7 +62,7 @@ func (d *deployment) letGoOf(op *state.OpenOperation, err error) bool {
 	cloud, inCloud := errors.AsType[*cloudcontrol.OpenError](err)
 	custom, inHandler := errors.AsType[*customresource.OpenError](err)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errNotBegun):
 		return false
 	case op.ResourceType == nestedType:
 		op.Stage = state.StageAccepted

@@ -100,6 +100,7 @@ type Lock struct {
 	Contended bool
 
 	lost    chan struct{}
+	hurry   chan struct{}      // asks for a renewal at once
 	stop    context.CancelFunc // no further renewal
 	abort   context.CancelFunc // nor the one under way
 	stopped chan struct{}      // the renewal is over

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -506,6 +508,77 @@ func TestLockLoss(t *testing.T) {
 				if c.has(lockKey) != tt.left {
 					t.Errorf("lock there: %v, want %v", c.has(lockKey), tt.left)
 				}
+			})
+		})
+	}
+}
+
+// A lock that expired while its holder could not renew it is asked for before
+// anything is changed under it (S-105, S-430).
+func TestLockAssure(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		away     time.Duration // for which nothing can be written
+		then     func(*testing.T, *cloud, *Stack)
+		lost     bool
+		warns    string
+		requests bool
+	}{
+		{name: "not expired: nothing is asked", away: 29 * time.Minute},
+		{name: "expired, and nobody took it: renewed", away: 33 * time.Minute, warns: "has expired", requests: true},
+		{
+			name: "taken over: lost", away: 33 * time.Minute, lost: true, requests: true,
+			then:  func(t *testing.T, c *cloud, _ *Stack) { c.holdBy("heir", at(time.Hour)) },
+			warns: "lost to heir",
+		},
+		{
+			name: "cannot be renewed: given up", away: 33 * time.Minute, lost: true, requests: true,
+			then:  func(_ *testing.T, c *cloud, _ *Stack) { c.on("PutObject", lockName, 0, 0, drop) },
+			warns: "nothing new is started",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, k := bubbleShop(t)
+				n := new(notes)
+				l, err := k.Lock(t.Context(), lockOptions(n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				gone := true
+				c.on("PutObject", lockName, 0, 0, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					if gone {
+						drop(w, r, next)
+					}
+					next.ServeHTTP(w, r)
+				})
+				time.Sleep(tt.away)
+				synctest.Wait()
+				gone = false
+				if tt.then != nil {
+					c.mu.Lock()
+					c.faults = nil
+					c.mu.Unlock()
+					tt.then(t, c, k)
+				}
+				c.requests()
+				var wg sync.WaitGroup
+				for range 3 {
+					wg.Go(func() {
+						if err := l.Assure(t.Context()); errors.Is(err, ErrLost) != tt.lost || !tt.lost && err != nil {
+							t.Errorf("got %v, want it lost: %t", err, tt.lost)
+						}
+					})
+				}
+				wg.Wait()
+				writes := slices.DeleteFunc(c.requests(), func(r string) bool { return !strings.HasPrefix(r, "PutObject") })
+				if len(writes) > 0 != tt.requests || !tt.lost && len(writes) > 1 {
+					t.Errorf("requests %v", writes)
+				}
+				if got := strings.Join(n.all(), "\n"); !strings.Contains(got, tt.warns) {
+					t.Errorf("warned %q, want %q", got, tt.warns)
+				}
+				l.Release(t.Context())
 			})
 		})
 	}

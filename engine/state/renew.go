@@ -24,6 +24,33 @@ func (l *Lock) Record() LockRecord {
 // be started then; what is saved is still guarded by the record's version.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
+// Assure returns nil when the lock is certainly held: it has not expired, or was
+// renewed after it had. A process that stood still, or was cut off from the
+// bucket, for so long that another may have the lock learns so here, before it
+// changes anything. A lock that cannot be renewed then is given up.
+func (l *Lock) Assure(ctx context.Context) error {
+	for renewing := true; ; {
+		select {
+		case <-l.lost:
+			return ErrLost
+		default:
+		}
+		if !renewing || !l.Record().Expired(time.Now()) {
+			return nil
+		}
+		select {
+		case l.hurry <- struct{}{}: // who looks whether that is still needed
+		case <-l.stopped: // lost, or the store gives no versions to renew with
+			renewing = false
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// ErrLost says that the lock is somebody else's.
+var ErrLost = errors.New("the lock is no longer held")
+
 // renew starts the renewal: one request at a time, on the interval, each done
 // or given up before the next.
 func (l *Lock) renew(ctx context.Context) {
@@ -39,10 +66,15 @@ func (l *Lock) renew(ctx context.Context) {
 		defer tick.Stop()
 		warned := false
 		for {
+			hurried := false
 			select {
 			case <-stopping.Done():
 				return
 			case <-tick.C:
+			case <-l.hurry:
+				if hurried = true; !l.Record().Expired(time.Now()) {
+					continue // it was renewed for another who asked
+				}
 			}
 			err := l.renewOnce(ctx)
 			switch {
@@ -50,6 +82,10 @@ func (l *Lock) renew(ctx context.Context) {
 				return
 			case err == nil:
 				warned = false
+			case hurried:
+				l.warn("the lock of %s %s in %s has expired and could not be renewed; nothing new is started: %v", err)
+				l.loose()
+				return
 			case !warned && l.Record().Expired(time.Now()):
 				warned = true
 				l.warn("the lock of %s %s in %s could not be renewed and has expired; another process may take it: %v", err)
@@ -89,7 +125,8 @@ func (l *Lock) renewOnce(ctx context.Context) error {
 			// A request had arrived although its answer did not.
 			next, etag, err = *found, e, nil
 		default:
-			l.loose(found)
+			l.taken(found)
+			l.loose()
 			return errStopRenewing
 		}
 	}
@@ -106,17 +143,21 @@ func (l *Lock) renewOnce(ctx context.Context) error {
 	return nil
 }
 
-// loose notes that the lock is somebody else's.
-func (l *Lock) loose(holder *LockRecord) {
+// loose notes that the lock is not ours to delete any more.
+func (l *Lock) loose() {
 	l.mu.Lock()
 	l.gone = true
 	l.mu.Unlock()
+	close(l.lost)
+}
+
+// taken says who has the lock now.
+func (l *Lock) taken(holder *LockRecord) {
 	if holder != nil {
 		l.warn("the lock of %s %s in %s was lost to %s (%s); nothing new is started", orUnnamed(holder.Owner), orUnnamed(holder.Operation))
 	} else {
 		l.warn("the lock of %s %s in %s was removed by somebody else; nothing new is started")
 	}
-	close(l.lost)
 }
 
 // Release ends the renewal and removes the lock if it still is this one. An

@@ -426,7 +426,9 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 	default:
 		d.saved()
 		d.journal(state.RollbackStarted)
-		d.undo(ctx)
+		if d.undo(ctx) {
+			cause = errors.Join(errInterrupted, cause)
+		}
 		d.tellUnrecorded()
 	}
 	if !interrupted && !lost {

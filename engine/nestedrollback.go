@@ -144,14 +144,15 @@ func (u *undoing) undoNested(ctx context.Context, logicalID string) (found bool,
 	}
 	found, err = below.fromJournal(ctx)
 	(&nested{parent: u.deployment}).adopt(d)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.stopped = u.stopped || below.stopped
 	if err == nil && below.failed > 0 {
 		err = errors.New("what could not be brought back in it is named")
 	}
 	if err != nil {
 		return found, &NestedError{Stack: d.t.Name, Err: err}
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
 	u.skipped += below.skipped
 	return found, nil
 }

@@ -29,8 +29,9 @@ func (d *deployment) journal(reason state.Reason) {
 	}
 }
 
-// undo rolls back what this run did and settles the journal.
-func (d *deployment) undo(ctx context.Context) {
+// undo rolls back what this run did and settles the journal. It tells whether a
+// signal stopped it.
+func (d *deployment) undo(ctx context.Context) (stopped bool) {
 	defer d.begin()()
 	d.unmaking = true
 	u := &undoing{deployment: d, own: true, run: d.runID}
@@ -47,7 +48,7 @@ func (d *deployment) undo(ctx context.Context) {
 			d.journal(state.RollbackStarted)
 		}
 		d.settleLedgerAtEnd()
-		return
+		return u.stopped && d.e.config.Window.Interrupted()
 	}
 	d.res.RolledBack = true
 	kept := len(d.kept) // resources that were made and stay by their policy
@@ -72,6 +73,7 @@ func (d *deployment) undo(ctx context.Context) {
 	if !empty || d.uncertain {
 		d.settleLedgerAtEnd()
 	}
+	return false
 }
 
 // begin tells that a rollback is under way; the function that it returns tells

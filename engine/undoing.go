@@ -33,6 +33,7 @@ type undoing struct {
 	mu      sync.Mutex
 	failed  int
 	skipped int
+	stopped bool // before everything had its turn
 }
 
 // clean tells whether everything was undone.
@@ -147,6 +148,7 @@ func (u *undoing) report(op *state.Operation, err error) {
 	} else {
 		u.failed++
 	}
+	u.stopped = u.stopped || errors.Is(err, errStopped) || letGo(err)
 	u.mu.Unlock()
 	if skipped {
 		u.emit(state.Event{EventType: state.RollbackResourceSkipped, Operation: op.ChangeType, LogicalID: op.LogicalID,

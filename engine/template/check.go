@@ -41,11 +41,11 @@ func (b *builder) check() {
 				b.add(at+".DependsOn", "there is no resource %s", target)
 			}
 		}
-		b.branches(at+".Properties", r.Properties)
+		b.branches(r.Properties, resourcePlace(r.LogicalID).at("Properties"))
 	}
 	for _, o := range b.t.Outputs {
 		b.condition("Outputs."+o.Name, o.Condition)
-		b.branches("Outputs."+o.Name, o.Value)
+		b.branches(o.Value, (&place{name: "Outputs"}).at(o.Name).at("Value"))
 	}
 }
 
@@ -56,14 +56,23 @@ func (b *builder) condition(at, name string) {
 }
 
 // branches checks the condition that each Fn::If names.
-func (b *builder) branches(at string, v any) {
-	for o := range functions(v, "Fn::If") {
-		args := o.List("Fn::If")
-		if len(args) == 0 {
-			continue // evaluation says what is wrong with it, if it is used
+func (b *builder) branches(v any, at *place) {
+	switch v := v.(type) {
+	case []any:
+		for i, member := range v {
+			b.branches(member, at.item(i))
 		}
-		if name, ok := args[0].(string); ok && !b.t.Conditions.Has(name) {
-			b.add(at, "Fn::If names condition %s, which there is not", name)
+	case *value.Object:
+		if fn, arg, ok := function(v); ok && fn == "Fn::If" {
+			args, _ := arg.([]any)
+			if len(args) > 0 { // evaluation says what else is wrong with it, if it is used
+				if name, ok := args[0].(string); ok && !b.t.Conditions.Has(name) {
+					b.add(at.at(fn).String(), "there is no condition %q", name)
+				}
+			}
+		}
+		for name, member := range v.All() {
+			b.branches(member, at.at(name))
 		}
 	}
 }

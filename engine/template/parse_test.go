@@ -51,7 +51,7 @@ func TestParseReportsAllFaultsTogether(t *testing.T) { // T-62
 		"Resources.R.Condition: there is no condition NoC",     // T-230
 		"Resources.R.DependsOn: there is no resource Nope",
 		"Resources.R.DependsOn: the resource depends on itself",
-		"Resources.Branch.Properties: Fn::If names condition Missing, which there is not",
+		`Resources.Branch.Properties.V.Fn::If: there is no condition "Missing"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -1,7 +1,6 @@
 package template
 
 import (
-	"iter"
 	"regexp"
 	"strings"
 
@@ -21,34 +20,6 @@ func function(v any) (name string, arg any, ok bool) {
 		return "", nil, false
 	}
 	return name, arg, true
-}
-
-// functions yields every call of the named function in v, outermost first.
-func functions(v any, name string) iter.Seq[*value.Object] {
-	return func(yield func(*value.Object) bool) {
-		var walk func(v any) bool
-		walk = func(v any) bool {
-			switch v := v.(type) {
-			case *value.Object:
-				if found, _, ok := function(v); ok && found == name && !yield(v) {
-					return false
-				}
-				for _, member := range v.All() {
-					if !walk(member) {
-						return false
-					}
-				}
-			case []any:
-				for _, member := range v {
-					if !walk(member) {
-						return false
-					}
-				}
-			}
-			return true
-		}
-		walk(v)
-	}
 }
 
 // A name is what a Ref, Fn::GetAtt or Fn::Sub refers to.

@@ -96,6 +96,7 @@ type Inputs struct {
 	SkipFinalSnapshot bool
 
 	SkipAssets       bool
+	ExpandMacros     bool
 	StrictGetAtt     bool
 	PinCCAPI         bool
 	AllowUnaddressed bool

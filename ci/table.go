@@ -211,6 +211,8 @@ var table = []Input{
 		Description: "Delete the history of the runs of a stack that is gone, too."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
 		Description: "Publish no assets; they are known to be in place."},
+	{Name: "expand-macros", Field: func(in *Inputs) any { return &in.ExpandMacros }, Default: "true", Commands: []Name{Deploy, Diff},
+		Description: "Have CloudFormation expand templates that use macros or SAM, for which a change set is made on an empty stack that is deleted afterwards. `false` refuses such templates."},
 	{Name: "allow-unaddressed", Field: func(in *Inputs) any { return &in.AllowUnaddressed }, Default: "false", Commands: []Name{Deploy},
 		Description: "Exit with 0 although resources were knowingly left, which is 2 otherwise. They are reported all the same."},
 	{Name: "on-partial", Field: func(in *Inputs) any { return &in.OnPartial }, Default: string(PartialFail), Commands: changing,

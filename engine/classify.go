@@ -12,6 +12,7 @@ import (
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/graph"
+	"github.com/org/cdkd-action/engine/macro"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
@@ -56,7 +57,7 @@ func Classify(err error) (result.Outcome, result.Reason) {
 		return result.Failed, result.ReasonResource
 	case is[*OutputsError](err):
 		return result.Failed, result.ReasonOutput
-	case is[*provider.PreflightError](err), is[*template.Error](err), is[*template.Faults](err), is[*template.MacroError](err),
+	case is[*provider.PreflightError](err), is[*template.Error](err), is[*template.Faults](err), is[*template.MacroError](err), is[*macro.Error](err),
 		is[*graph.CycleError](err), is[*asset.SourcesError](err), is[*ExportInUseError](err), is[*ImportError](err), is[*assembly.Faults](err), is[*assembly.MissingError](err):
 		return result.Failed, result.ReasonTemplate
 	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err):

@@ -23,6 +23,7 @@ type DeployOptions struct {
 	DryRun     bool // say what would be done and write nothing
 	NoRollback bool // keep what a failed deploy did
 	SkipAssets bool // they are in place
+	NoMacros   bool // refuse what only CloudFormation can expand
 	// SkipFinalSnapshot deletes without the snapshot that a policy asks for.
 	SkipFinalSnapshot bool
 	StrictGetAtt      bool // an output that cannot be told fails the deploy
@@ -57,6 +58,9 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 		if err := sel.checkAssets(); err != nil {
 			return run, e.end(run, err)
 		}
+	}
+	if err := e.expand(work, sel, store, opt.NoMacros); err != nil {
+		return run, e.end(run, err)
 	}
 	if err := e.preflight(work, sel, opt.Router); err != nil {
 		return run, e.end(run, err)

@@ -15,6 +15,7 @@ type DiffOptions struct {
 	Selection
 	Parameters map[string]string
 	Router     provider.RouterOptions
+	NoMacros   bool // refuse what only CloudFormation can expand
 
 	StackConcurrency int
 }
@@ -35,6 +36,9 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 	if err := sel.checkAssets(); err != nil {
 		// A deploy may be told to skip them.
 		e.observe(Event{Kind: Warning, Text: err.Error()})
+	}
+	if err := e.expand(ctx, sel, store, opt.NoMacros); err != nil {
+		return run, e.end(run, err)
 	}
 	if err := e.preflight(ctx, sel, opt.Router); err != nil {
 		return run, e.end(run, err)

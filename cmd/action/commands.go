@@ -36,7 +36,7 @@ func (s *step) deploy(ctx context.Context) error {
 	run, _ := s.engine.Deploy(ctx, engine.DeployOptions{
 		Selection: sel, Parameters: s.in.Parameters, Router: router,
 		SkipFinalSnapshot: s.in.SkipFinalSnapshot,
-		DryRun:            s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, StrictGetAtt: s.in.StrictGetAtt,
+		DryRun:            s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt,
 		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout,
 		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	})
@@ -52,7 +52,7 @@ func (s *step) diff(ctx context.Context) error {
 	if err != nil {
 		return s.refuse(err)
 	}
-	run, _ := s.engine.Diff(ctx, engine.DiffOptions{Selection: sel, Parameters: s.in.Parameters, Router: router, StackConcurrency: s.in.StackConcurrency})
+	run, _ := s.engine.Diff(ctx, engine.DiffOptions{Selection: sel, Parameters: s.in.Parameters, Router: router, NoMacros: !s.in.ExpandMacros, StackConcurrency: s.in.StackConcurrency})
 	return s.finish(run)
 }
 

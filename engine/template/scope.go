@@ -78,6 +78,11 @@ func (e *MacroError) Error() string {
 	return fmt.Sprintf("template %s uses %s, which only CloudFormation can expand", e.Template, strings.Join(e.Macros, ", "))
 }
 
+// Remedy says what to do about it.
+func (e *MacroError) Remedy() string {
+	return "let CloudFormation expand it with expand-macros, which is not done for nested stacks, or write the resources out"
+}
+
 // Bind puts the template into an environment. params are the values supplied
 // for its parameters, as text. Everything that is wrong is reported together.
 func (t *Template) Bind(ctx context.Context, env Environment, params map[string]string, w World, options ...Option) (*Scope, error) {

@@ -178,6 +178,7 @@ func planAll(t *testing.T, accounts *accounts, e entry) error {
 			Selection:        engine.Selection{Assembly: e.dir, Selection: assembly.Selection{Patterns: names, Exclusively: true}},
 			Parameters:       values,
 			StackConcurrency: 4,
+			NoMacros:         true, // nobody here can expand them
 		})
 		if err != nil {
 			return err

@@ -24,7 +24,8 @@ const (
 	StateMigrate Name = "state migrate"
 	StateRefresh Name = "state refresh-observed"
 
-	Scrub Name = "scrub"
+	Scrub       Name = "scrub"
+	OrphanPaths Name = "orphan"
 
 	Events      Name = "events"
 	EventsPrune Name = "events prune"

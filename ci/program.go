@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -85,15 +86,15 @@ func (p Program) group(root *cobra.Command, name string) *cobra.Command {
 
 func (p Program) subcommand(c Command, name string) *cobra.Command {
 	g := given{}
-	use := name
+	use, takes := name, cmp.Or(c.Takes, "STACK")
 	switch {
 	case c.MaxStacks == 0:
 	case c.MaxStacks == 1:
-		use += " STACK"
+		use += " " + takes
 	case c.MinStacks == 0:
-		use += " [STACK…]"
+		use += " [" + takes + "…]"
 	default:
-		use += " STACK…"
+		use += " " + takes + "…"
 	}
 	cmd := &cobra.Command{
 		Use:                   use + " [flags]",

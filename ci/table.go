@@ -10,6 +10,8 @@ type Command struct {
 	// MinStacks and MaxStacks bound how many stacks can be named; a MaxStacks
 	// of -1 is no bound.
 	MinStacks, MaxStacks int
+	// Takes is what is named in place of stacks, "" for stacks.
+	Takes string
 	// Consent, when not "", is what the command does that needs a yes.
 	Consent string
 	// asks, when set, tells when that is; nil is always.
@@ -43,6 +45,9 @@ var commands = []Command{
 			}
 			return "", ""
 		}},
+	{Name: OrphanPaths, Takes: "PATH", MinStacks: 1, MaxStacks: -1, Consent: "forgets what is recorded of resources",
+		Description: "Forget the resources of constructs, named by their paths in the app such as `Shop/Orders`, and leave them in AWS as they are. What else is recorded and refers to them gets their values.",
+		asks:        func(in *Inputs) bool { return !in.DryRun }},
 	{Name: Scrub, MaxStacks: -1,
 		Description: "Take secrets that the app refers to out of what is recorded of its stacks, where an older release or another program left them, and remove the earlier versions of those records. Exits with 1 when the name of something recorded holds one, and with 2 when a stack could not be scrubbed."},
 	{Name: Bootstrap, MaxStacks: 0,
@@ -132,8 +137,9 @@ type Input struct {
 
 var (
 	onApp    = []Name{Deploy, Diff, Destroy}
-	readApp  = []Name{Deploy, Diff, Destroy, Synth, List, Publish, Scrub}
-	onState  = []Name{Deploy, Diff, Destroy, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}
+	selects  = []Name{Deploy, Diff, Destroy, Synth, List, Publish, Scrub}
+	readApp  = slices.Concat(selects, []Name{OrphanPaths})
+	onState  = []Name{Deploy, Diff, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}
 	changing = []Name{Deploy, Destroy, Rollback, StateDestroy}
 )
 
@@ -142,13 +148,13 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Destroy, Scrub, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one; `synth` and `list` then take all."},
-	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(readApp, []Name{StateDestroy, StateRefresh, EventsPrune}),
+	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(selects, []Name{StateDestroy, StateRefresh, EventsPrune}),
 		Description: "Take all stacks of the app; for `state destroy` and `state refresh-observed`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
-	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: readApp, Restricts: true,
+	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: selects, Restricts: true,
 		Description: "Take only the stacks that were named, without those they depend on."},
-	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}, Restricts: true,
+	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{OrphanPaths, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}, Restricts: true,
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: readApp,
@@ -185,16 +191,16 @@ var table = []Input{
 	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,
 		Description: "What the keys in the state bucket begin with."},
 
-	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, Scrub, StateMigrate, StateRefresh}, Restricts: true,
+	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, OrphanPaths, Scrub, StateMigrate, StateRefresh}, Restricts: true,
 		Description: "Say what would be done and write nothing."},
 	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff, Scrub},
 		Description: "Exit with 1 when something would change; for `scrub`, when a secret was found."},
-	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{StateOrphan, StateMigrate, EventsPrune}),
+	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{OrphanPaths, StateOrphan, StateMigrate, EventsPrune}),
 		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
 	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
 		Description: "Undo a deploy that fails. `false` keeps what was done, for the next deploy to go on from."},
-	{Name: "force", Field: func(in *Inputs) any { return &in.Force }, Default: "false", Commands: []Name{Bootstrap, Rollback, StateOrphan},
-		Description: "For `bootstrap`: put the settings on a bucket that was there before, too. For `rollback`: do not ask, as `yes`; nothing else is overridden. For `state orphan`: do not ask, and remove the lock of whoever is at work on the stack."},
+	{Name: "force", Field: func(in *Inputs) any { return &in.Force }, Default: "false", Commands: []Name{Bootstrap, Rollback, StateOrphan, OrphanPaths},
+		Description: "For `bootstrap`: put the settings on a bucket that was there before, too. For `rollback`: do not ask, as `yes`; nothing else is overridden. For `state orphan`: do not ask, and remove the lock of whoever is at work on the stack. For `orphan`: use recorded values where a reference cannot be read."},
 	{Name: "revert-failed", Field: func(in *Inputs) any { return &in.RevertFailed }, Default: "false", Commands: []Name{Rollback},
 		Description: "Also bring back what an operation that failed may have changed, and delete what a failed create left."},
 	{Name: "drop-failed", Field: func(in *Inputs) any { return &in.DropFailed }, Commands: []Name{Rollback}, Restricts: true,
@@ -266,7 +272,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

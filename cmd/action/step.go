@@ -102,6 +102,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.stateDestroy(ctx)
 	case ci.StateMigrate:
 		return s.stateMigrate(ctx)
+	case ci.OrphanPaths:
+		return s.orphanPaths(ctx)
 	case ci.Scrub:
 		return s.scrub(ctx)
 	case ci.StateRefresh:

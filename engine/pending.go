@@ -92,25 +92,31 @@ func (d *deployment) changePending(ctx context.Context, edit func(*state.Pending
 	})
 }
 
-// tidyOperations takes out operations that are over, and those about a resource
-// that the record does not name any more.
-func (d *deployment) tidyOperations(p *state.Pending, over []*flight) {
+// dropDone takes out the operations that are over.
+func (d *deployment) dropDone(p *state.Pending, over []*flight) {
+	done := map[string]bool{}
 	d.pending.mu.Lock()
-	done := maps.Clone(d.pending.done)
+	maps.Copy(done, d.pending.done)
 	d.pending.mu.Unlock()
 	for _, f := range over {
-		if done == nil {
-			done = map[string]bool{}
-		}
 		done[flightKey(f.op.LogicalID, f.op.ChangeType)] = true
 	}
 	p.Operations = slices.DeleteFunc(p.Operations, func(op state.OpenOperation) bool {
-		if op.Malformed != "" {
+		return op.Malformed == "" && !op.Void && done[flightKey(op.LogicalID, op.ChangeType)]
+	})
+}
+
+// dropOutdated takes out the operations about what the record does not name any
+// more.
+func (d *deployment) dropOutdated(p *state.Pending) {
+	p.Operations = slices.DeleteFunc(p.Operations, func(op state.OpenOperation) bool {
+		if op.Malformed != "" || op.Stage != state.StageSettling && op.ChangeType == state.OpCreate {
 			return false
 		}
 		row := d.world.row(op.LogicalID)
-		about := op.Stage == state.StageSettling || op.ChangeType != state.OpCreate
-		return done[flightKey(op.LogicalID, op.ChangeType)] && !op.Void || about && (row == nil || row.PhysicalID != op.PhysicalID)
+		return (row == nil || row.PhysicalID != op.PhysicalID) && !slices.ContainsFunc(p.Leftovers, func(l state.Leftover) bool {
+			return l.PhysicalID == op.PhysicalID && l.ResourceType == op.ResourceType
+		})
 	})
 }
 

@@ -152,11 +152,12 @@ func (d *deployment) seal() {
 	}
 	over := d.recordedFlights(closing)
 	err := d.changePending(ctx, func(p *state.Pending) {
-		d.tidyOperations(p, over)
+		d.dropDone(p, over)
 		for _, op := range let {
 			p.Enter(op)
 		}
 		d.tidyLeftovers(p)
+		d.dropOutdated(p)
 		if d.e.config.Window.Interrupted() {
 			p.SealedAt = now().UnixMilli()
 		}

@@ -111,7 +111,7 @@ func (d *Driver) complete(ctx context.Context, r *Request, made Created) (Create
 		return fail(err)
 	}
 	unsettled, err := d.settle(ctx, r, len(settled) > 0)
-	if errors.Is(err, ErrDraining) {
+	if errors.Is(err, ErrDraining) || err != nil && ctx.Err() != nil {
 		err = &SettlingError{Unput: propertiesOf(settled), Err: err}
 	}
 	if err != nil {

@@ -21,7 +21,7 @@ var (
 // to settle was let go.
 type SettlingError struct {
 	Unput []string // properties that can only be put when it has settled
-	Err   error    // ErrDraining
+	Err   error    // ErrDraining, or the context's
 }
 
 func (e *SettlingError) Error() string { return e.Err.Error() }

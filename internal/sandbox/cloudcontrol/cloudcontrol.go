@@ -80,6 +80,17 @@ func (s *Server) SetDelay(d time.Duration) {
 	s.delay = d
 }
 
+// Finish makes operations due that are in progress.
+func (s *Server) Finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.requests {
+		if q.running() {
+			q.due = s.now()
+		}
+	}
+}
+
 // An exception is an error answer of the API itself; what goes wrong in a
 // handler is in a progress event instead.
 type exception struct{ name, message string }

@@ -88,6 +88,7 @@ type Inputs struct {
 	Force            bool
 	Orphan           []string
 	Resources        []string
+	Pending          []string
 	DryRun           bool
 	Fail             bool
 	Yes              bool

@@ -31,6 +31,7 @@ func Outputs() []Output {
 		{"failed", "How many resources failed."},
 		{"unchanged", "How many resources had nothing to do."},
 		{"unaddressed", "What was left to take care of, the reason for the outcome `partial` or for a rollback that is incomplete: a JSON list of {stack, logicalId, type, physicalId, reason, remedy}."},
+		{"pending", "What was let go, and the next run settles: a JSON list of {stack, logicalId, type, physicalId, change, stage, startedAt}. The stage is `sent` without an answer, `accepted`, or `settling` for what is made and recorded."},
 		{"failure-reason", "One stable word: `lock`, `registry`, `name-held`, `synth`, `template`, `credentials`, `state-conflict`, `resource`, `output`, `input` or `internal`."},
 		{"lock", "Who holds the lock that could not be had: JSON {owner, operation, stack, region, expiresAt, runUrl}."},
 		{"outputs", "The outputs of the stacks: JSON {stack: {name: value}}. A stack that the run has in several regions is named `stack (region)`."},
@@ -75,7 +76,7 @@ func End(run *result.Run, in *Inputs) Ending {
 // error joins those of all outputs that could not be written.
 func (s *Surface) SetRun(run *result.Run, end Ending) error {
 	c := run.Counts()
-	unaddressed := []result.Unaddressed{}
+	unaddressed, pending := []result.Unaddressed{}, []result.Pending{}
 	var lock *result.Lock
 	outputs := value.NewObject()
 	regions := map[string]int{}
@@ -84,6 +85,7 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 	}
 	for _, st := range run.Stacks {
 		unaddressed = append(unaddressed, st.Unaddressed...)
+		pending = append(pending, st.Pending...)
 		if lock == nil {
 			lock = st.Lock
 		}
@@ -114,6 +116,7 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 		{"run-id", run.RunID},
 		{"lock", lockJSON},
 		{"unaddressed", compact(unaddressed)},
+		{"pending", compact(pending)},
 		{"outputs", value.JSON(outputs)},
 	} {
 		errs = append(errs, s.SetOutput(o[0], o[1]))

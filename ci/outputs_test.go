@@ -47,6 +47,7 @@ func TestOutputsOfARun(t *testing.T) {
 		Counts: result.Counts{Created: 2, Updated: 1}, Outputs: value.NewObject("Url", "https://x/?a=1&b=2", "Ids", []any{"a", "b"})})
 	r.Add(&result.Stack{Name: "Shop", Region: "us-east-1", Outcome: result.NoChange, Counts: result.Counts{Unchanged: 3}, Outputs: value.NewObject("Url", "u")})
 	r.Add(&result.Stack{Name: "Data", Region: "eu-west-1", Outcome: result.Partial, Changed: true, Counts: result.Counts{Deleted: 1, Skipped: 1},
+		Pending:     []result.Pending{{Stack: "Data", LogicalID: "G", Type: "T", Change: "create", Stage: "accepted", StartedAt: 7}},
 		Unaddressed: []result.Unaddressed{{Stack: "Data", LogicalID: "B", Type: "AWS::S3::Bucket", PhysicalID: "b", Reason: "not empty", Remedy: "empty it"}}})
 	r.Add(&result.Stack{Name: "Net", Region: "eu-west-1", Outcome: result.Locked, Reason: result.ReasonLock,
 		Lock: &result.Lock{Owner: "o", Operation: "deploy", Stack: "Net", Region: "eu-west-1", ExpiresAt: 5}})
@@ -59,6 +60,7 @@ func TestOutputsOfARun(t *testing.T) {
 		"created": "2", "updated": "1", "deleted": "1", "skipped": "1", "failed": "0", "unchanged": "3",
 		"failure-reason": "lock", "run-id": "r1",
 		"lock":              `{"owner":"o","operation":"deploy","stack":"Net","region":"eu-west-1","expiresAt":5}`,
+		"pending":           `[{"stack":"Data","logicalId":"G","type":"T","change":"create","stage":"accepted","startedAt":7}]`,
 		"unaddressed":       `[{"stack":"Data","logicalId":"B","type":"AWS::S3::Bucket","physicalId":"b","reason":"not empty","remedy":"empty it"}]`,
 		"Shop_3add1adc.Url": "https://x/?a=1&b=2", "Shop_3add1adc.Ids": `["a","b"]`, "Shop_027ae47d.Url": "u",
 		"outputs": `{"Shop (eu-west-1)":{"Url":"https://x/?a=1&b=2","Ids":["a","b"]},"Shop (us-east-1)":{"Url":"u"}}`,

@@ -70,8 +70,13 @@ var commands = []Command{
 		Description: "Forget stacks, or single resources of one, and leave them in AWS as they are. The name of a forgotten stack is free again.",
 		asks:        func(in *Inputs) bool { return !in.Force },
 		refuse: func(in *Inputs) (string, string) {
-			if len(in.Resources) > 0 && len(in.Stacks) > 1 {
+			switch {
+			case len(in.Resources) > 0 && len(in.Stacks) > 1:
 				return "resource", "resources are those of one stack; name only that"
+			case len(in.Pending) > 0 && len(in.Stacks) > 1:
+				return "pending", "open operations are those of one stack; name only that"
+			case len(in.Pending) > 0 && len(in.Resources) > 0:
+				return "pending", "resources that are forgotten take their open operations with them"
 			}
 			return "", ""
 		}},
@@ -209,6 +214,8 @@ var table = []Input{
 		Description: "Logical ids of resources that the rollback leaves in AWS as they are; those in a nested stack as `Nested/Resource`."},
 	{Name: "resource", Field: func(in *Inputs) any { return &in.Resources }, Commands: []Name{StateOrphan}, Restricts: true,
 		Description: "Logical ids of the resources to forget; without them, the whole stack."},
+	{Name: "pending", Field: func(in *Inputs) any { return &in.Pending }, Commands: []Name{StateOrphan}, Restricts: true,
+		Description: "Logical ids of the resources of which to forget what an earlier run left open, or `all`. Their records stay, and nothing in AWS is touched: look first what the operation came to."},
 	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy, StateDestroy},
 		Description: "Destroy stacks that have termination protection, and switch off the deletion protection of resources first."},
 	{Name: "skip-final-snapshot", Field: func(in *Inputs) any { return &in.SkipFinalSnapshot }, Default: "false", Commands: changing,

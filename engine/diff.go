@@ -65,11 +65,24 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	defer cancel()
 	var wg sync.WaitGroup
 	var held *state.LockRecord
-	wg.Go(func() { held, _ = d.place.Peek(ctx) }) // only for the notice below
+	var open *state.Pending
+	var openErr error
+	wg.Go(func() {
+		there, err := d.place.Presence(ctx)
+		if err == nil && there.Lock {
+			held, _ = d.place.Peek(ctx) // only for the notice below
+		}
+		if err == nil && there.Pending {
+			open, openErr = d.place.ReadPending(ctx)
+		}
+	})
 	record, _, err := d.place.Read(ctx)
 	wg.Wait()
 	if err != nil {
 		return err
+	}
+	if openErr != nil {
+		d.warn("%v", openErr)
 	}
 	if held != nil && !held.Expired(now()) {
 		d.warn("%v: this plan may be out of date", d.place.Held(*held))
@@ -79,6 +92,7 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	}
 	d.res.Plan, d.res.Changed = d.Plan, d.Plan.Changed()
 	d.expect()
+	d.markPending(open)
 	d.announceRefusals()
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	return d.keepExports(ctx, record)

@@ -24,6 +24,8 @@ func (e *Engine) StateList(ctx context.Context) ([]state.Ref, error) {
 type Shown struct {
 	Record *state.Record
 	Lock   *state.LockRecord // nil: nobody
+	// Pending is what runs let go and nobody settled yet, nil when nothing is.
+	Pending *state.Pending
 
 	Nested []*Shown // by StateShowNested only
 }
@@ -50,13 +52,14 @@ func (e *Engine) StateShow(ctx context.Context, stack, region string) (*Shown, e
 func show(ctx context.Context, place *state.Stack) (*Shown, error) {
 	var shown Shown
 	var wg sync.WaitGroup
-	var lockErr error
+	var lockErr, openErr error
 	wg.Go(func() { shown.Lock, lockErr = place.Peek(ctx) })
+	wg.Go(func() { shown.Pending, openErr = place.ReadPending(ctx) })
 	var err error
 	shown.Record, _, err = place.Read(ctx)
 	wg.Wait()
 	if err == nil {
-		err = lockErr
+		err = cmp.Or(lockErr, openErr)
 	}
 	return &shown, err
 }

@@ -16,6 +16,9 @@ type OrphanOptions struct {
 	// Resources, when set, are the rows to forget of the only stack, by logical
 	// id; the rest of its record stays.
 	Resources []string
+	// Pending, when set, names what of the stack's open operations to forget, by
+	// logical id, or AllPending; its record stays.
+	Pending []string
 	// Force removes the lock of somebody who is at work on a stack. It never
 	// does for single rows.
 	Force bool
@@ -29,6 +32,7 @@ type Orphaned struct {
 	state.Ref
 	Recorded  bool     // false: there was no record to remove
 	Resources []string // the rows that were, by logical id
+	Pending   []string // what was open, for a person
 
 	etag state.ETag
 }
@@ -42,6 +46,9 @@ func (e *Engine) StateOrphan(ctx context.Context, opt OrphanOptions) ([]Orphaned
 	store, err := e.open(reads)
 	if err != nil {
 		return nil, err
+	}
+	if opt.Pending != nil {
+		return e.orphanPending(reads, store, opt)
 	}
 	if opt.Resources != nil {
 		return e.orphanRows(reads, store, opt)
@@ -128,6 +135,12 @@ func (e *Engine) readOrphan(ctx context.Context, store *state.Store, t *Orphaned
 		return err
 	}
 	t.Recorded, t.etag, t.Resources = etag != state.Absent, etag, record.LogicalIDs()
+	place := store.Stack(t.Stack, t.Region)
+	if p, err := place.ReadPending(ctx); p != nil {
+		t.Pending, _ = pendingNamed(place, p, []string{AllPending})
+	} else if err != nil {
+		e.warnOf(place, err.Error())
+	}
 	return nil
 }
 
@@ -263,8 +276,15 @@ func dropRows(place *state.Stack, etag state.ETag, before, record *state.Record,
 // let go.
 func (e *Engine) renewTokens(ctx context.Context, place *state.Stack, record *state.Record, ids []string) {
 	present, err := place.Presence(ctx)
+	before, after := "", ""
 	if err == nil && present.Ledger {
-		err = place.OpenLedger(ctx, true, record).Renew(ctx, ids...)
+		ledger := place.OpenLedger(ctx, true, record)
+		before = ledger.Nonce()
+		err = ledger.Renew(ctx, ids...)
+		after = ledger.Nonce()
+	}
+	if err == nil && present.Pending {
+		err = forgetOpen(ctx, place, ids, before, after)
 	}
 	if err != nil {
 		e.warnOf(place, err.Error())

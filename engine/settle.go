@@ -59,8 +59,7 @@ func (e *UnresolvedError) Error() string {
 
 // Remedy says what to do about it.
 func (e *UnresolvedError) Remedy() string {
-	return fmt.Sprintf("look whether it exists; if it does, delete it by hand or import it (import %s --resource %s=<physical id>); then have the operation forgotten: state orphan %s --pending %s",
-		e.Stack, e.LogicalID, e.Stack, e.LogicalID)
+	return fmt.Sprintf("look whether it exists, and delete it by hand if it does; then have the operation forgotten: state orphan %s --pending %s", e.Stack, e.LogicalID)
 }
 
 // A settler settles what an earlier run left.

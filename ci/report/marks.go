@@ -21,6 +21,11 @@ func sign(a plan.Action) string {
 // there is nothing to note: why its layer is not, or no longer, the SDK, or what
 // keeps it in AWS.
 func annotation(c *plan.Change) string {
+	if c.Pending != "" {
+		open := *c
+		open.Pending = ""
+		return " [pending: " + oneLine(c.Pending) + "]" + annotation(&open)
+	}
 	switch r := c.Route; {
 	case c.Refused != "":
 		return " [refused: " + oneLine(c.Refused) + "]"

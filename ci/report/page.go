@@ -170,7 +170,7 @@ func (p *page) message(message, remedy string) {
 
 // trouble is everything about a stack that somebody has to look at.
 func (p *page) trouble(s *result.Stack) {
-	if s.Message == "" && s.Remedy == "" && s.Lock == nil && len(s.Failures) == 0 && len(s.Unaddressed) == 0 && len(s.Warnings) == 0 {
+	if s.Message == "" && s.Remedy == "" && s.Lock == nil && len(s.Failures) == 0 && len(s.Unaddressed) == 0 && len(s.Pending) == 0 && len(s.Warnings) == 0 {
 		return
 	}
 	heading, message := "#### "+code(s.Name)+" in "+code(s.Region)+ended(s), s.Message
@@ -213,6 +213,14 @@ func (p *page) trouble(s *result.Stack) {
 			b.WriteByte('\n')
 		}
 		p.line("**Left to take care of**")
+		p.line(b.String())
+	}
+	if len(s.Pending) > 0 {
+		var b strings.Builder
+		for _, o := range s.Pending {
+			fmt.Fprintf(&b, "- %s (%s)%s: its %s is %s\n", code(o.LogicalID), code(o.Type), physical(o.PhysicalID), prose(o.Change), prose(o.Stage))
+		}
+		p.line("**Still open**, and settled by the next run")
 		p.line(b.String())
 	}
 	if len(s.Warnings) > 0 {

@@ -65,6 +65,13 @@ func stackNode(s *result.Stack) (*value.Object, error) {
 		return nil, err
 	}
 	o.Set("unaddressed", unaddressed)
+	if len(s.Pending) > 0 {
+		pending, err := value.From(s.Pending)
+		if err != nil {
+			return nil, err
+		}
+		o.Set("pending", pending)
+	}
 	if s.Lock != nil {
 		lock, err := value.From(s.Lock)
 		if err != nil {

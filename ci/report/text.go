@@ -52,6 +52,10 @@ func stackText(s *result.Stack) string {
 		fmt.Fprintf(&b, "%s: left %s (%s) %s\n", name, oneLine(u.LogicalID), oneLine(u.Type), oneLine(u.PhysicalID))
 		b.WriteString(indented(messageText(u.Reason, u.Remedy, "")))
 	}
+	for _, o := range s.Pending {
+		fmt.Fprintf(&b, "%s: open: %s (%s): its %s is %s; the next run settles it\n",
+			name, oneLine(o.LogicalID), oneLine(o.Type), oneLine(o.Change), oneLine(o.Stage))
+	}
 	for _, w := range s.Warnings {
 		fmt.Fprintf(&b, "%s: warning: %s\n", name, oneLine(w))
 	}

@@ -32,6 +32,17 @@ func shownJSON(shown *engine.Shown, nested bool) (*value.Object, error) {
 		lock = o
 	}
 	form := value.NewObject("state", record, "lock", lock)
+	if shown.Pending != nil {
+		open := []any{}
+		for _, line := range shown.Pending.Lines() {
+			o, err := value.ParseObject([]byte(line))
+			if err != nil {
+				return nil, err
+			}
+			open = append(open, o)
+		}
+		form.Set("pending", open)
+	}
 	if !nested {
 		return form, nil
 	}
@@ -71,6 +82,7 @@ func shownText(shown *engine.Shown, now time.Time) string {
 		}
 		fmt.Fprintf(&b, "  %s (%s%s) %s\n", report.Line(id), report.Line(row.ResourceType), via, report.Line(row.PhysicalID))
 	}
+	b.WriteString(pendingText(shown.Pending, now))
 	if names := r.Outputs.Keys(); len(names) > 0 {
 		b.WriteString("outputs\n")
 		for _, n := range names {
@@ -79,6 +91,22 @@ func shownText(shown *engine.Shown, now time.Time) string {
 	}
 	for _, n := range shown.Nested {
 		b.WriteString("\n" + shownText(n, now))
+	}
+	return b.String()
+}
+
+// pendingText says what runs let go and nobody settled yet.
+func pendingText(p *state.Pending, now time.Time) string {
+	if p == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("open, to be settled by the next run\n")
+	for _, op := range p.Operations {
+		fmt.Fprintf(&b, "  %s (%s) %s\n", report.Line(op.LogicalID), report.Line(op.ResourceType), report.Line(engine.PendingText(op, now)))
+	}
+	for _, l := range p.Leftovers {
+		fmt.Fprintf(&b, "  %s (%s) %s is to be deleted (%s)\n", report.Line(l.LogicalID), report.Line(l.ResourceType), report.Line(l.PhysicalID), report.Line(l.Reason))
 	}
 	return b.String()
 }

@@ -75,7 +75,7 @@ func (s *step) stateResources(ctx context.Context) error {
 
 func (s *step) stateOrphan(ctx context.Context) error {
 	opt := engine.OrphanOptions{
-		Stacks: s.in.Stacks, Region: strings.ToLower(s.in.StackRegion), Resources: s.in.Resources, Force: s.in.Force,
+		Stacks: s.in.Stacks, Region: strings.ToLower(s.in.StackRegion), Resources: s.in.Resources, Pending: s.in.Pending, Force: s.in.Force,
 	}
 	if !s.in.Yes && !s.in.Force {
 		opt.Consent = func(targets []engine.Orphaned) bool {

@@ -146,12 +146,17 @@ func orphansText(all []engine.Orphaned, done string) string {
 	var b strings.Builder
 	for _, o := range all {
 		switch n := len(o.Resources); {
+		case o.Recorded && n == 0 && len(o.Pending) > 0:
+			fmt.Fprintf(&b, "%s: open operations %s\n", refText(o.Ref), done)
 		case !o.Recorded:
 			fmt.Fprintf(&b, "%s: no record; %s is what was left beside it\n", refText(o.Ref), done)
 		case n == 0:
 			fmt.Fprintf(&b, "%s: %s, with no resources\n", refText(o.Ref), done)
 		default:
 			fmt.Fprintf(&b, "%s: %s, and left in AWS: %s\n", refText(o.Ref), done, report.Line(strings.Join(o.Resources, ", ")))
+		}
+		for _, text := range o.Pending {
+			fmt.Fprintf(&b, "  open: %s\n", report.Line(text))
 		}
 	}
 	return b.String()
@@ -160,13 +165,21 @@ func orphansText(all []engine.Orphaned, done string) string {
 func orphansJSON(all []engine.Orphaned) []any {
 	list := []any{}
 	for _, o := range all {
-		resources := []any{}
-		for _, id := range o.Resources {
-			resources = append(resources, id)
+		form := value.NewObject("stackName", o.Stack, "region", regionJSON(o.Ref), "recorded", o.Recorded, "resources", texts(o.Resources))
+		if o.Pending != nil {
+			form.Set("pending", texts(o.Pending))
 		}
-		list = append(list, value.NewObject("stackName", o.Stack, "region", regionJSON(o.Ref), "recorded", o.Recorded, "resources", resources))
+		list = append(list, form)
 	}
 	return list
+}
+
+func texts(list []string) []any {
+	out := []any{}
+	for _, s := range list {
+		out = append(out, s)
+	}
+	return out
 }
 
 func unlockSubject(u engine.Unlocked) string {

@@ -65,6 +65,9 @@ type Change struct {
 	// Refused is why a deploy will not replace the resource, as far as that is
 	// known now; "" when nothing stands in the way.
 	Refused string
+	// Pending says what an earlier run left open about the resource, "" for
+	// nothing.
+	Pending string
 	// ChildChanged is set on a nested stack's row when the stack below differs,
 	// which makes it an Update without changes of its own.
 	ChildChanged bool

@@ -176,6 +176,16 @@ func (k *Stack) ReadPending(ctx context.Context) (*Pending, error) {
 	return p, err
 }
 
+// RemovePending removes the object, whatever is in it. The lock is held.
+func (k *Stack) RemovePending(ctx context.Context) error {
+	key := k.key(pendingName)
+	if err := k.store.remove(ctx, key); err != nil {
+		return fmt.Errorf("remove the open operations of stack %s in %s: %w", k.Name, k.Region, err)
+	}
+	k.store.purgeOrWarn(ctx, key)
+	return nil
+}
+
 // A PendingFile is the object of open operations while a run changes it.
 type PendingFile struct {
 	stack  *Stack

@@ -10,6 +10,7 @@ type Name string
 const (
 	Deploy      Name = "deploy"
 	Diff        Name = "diff"
+	Check       Name = "check"
 	Destroy     Name = "destroy"
 	Synth       Name = "synth"
 	List        Name = "list"
@@ -44,6 +45,16 @@ const (
 	CommentRepost  CommentMode = "repost"  // the old one is folded away
 	CommentChanges CommentMode = "changes" // like update, once there is a change
 	CommentOff     CommentMode = "off"
+)
+
+// An ApprovalMode says what needs somebody's agreement.
+type ApprovalMode string
+
+// The approval modes.
+const (
+	ApprovalNever      ApprovalMode = "never"
+	ApprovalBroadening ApprovalMode = "broadening"
+	ApprovalAnyChange  ApprovalMode = "any-change"
 )
 
 // A PartialMode says what a partial outcome does to the step.
@@ -102,7 +113,11 @@ type Inputs struct {
 	StrictGetAtt     bool
 	PinCCAPI         bool
 	AllowUnaddressed bool
-	OnPartial        PartialMode
+
+	RequireApproval     ApprovalMode
+	ApprovedPlan        string // a digest
+	RequireReviewedPlan bool
+	OnPartial           PartialMode
 
 	AllowUnsupportedTypes      []string
 	AllowUnsupportedProperties []string // Type:Property

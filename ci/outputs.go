@@ -21,7 +21,7 @@ type Output struct{ Name, Description string }
 // named by [OutputNames].
 func Outputs() []Output {
 	return []Output{
-		{"outcome", "How the run ended: `cancelled`, `failed`, `locked`, `partial`, `success` or `no-change`; of several stacks' the first in this list."},
+		{"outcome", "How the run ended: `cancelled`, `failed`, `locked`, `plan-changed`, `approval-required`, `partial`, `success` or `no-change`; of several stacks' the first in this list."},
 		{"exit-code", "What was decided, whatever the step's conclusion: 0 done, 1 not done, 2 done in part, 130 interrupted."},
 		{"changed", "`true` when something was changed or, by `diff` and `dry-run`, would be."},
 		{"created", "How many resources were created. What a failed deploy undid is not counted, here and in the other counts."},
@@ -38,6 +38,7 @@ func Outputs() []Output {
 		{"stacks", "Of `list` and `synth`: the names of the stacks, as a JSON list, each after those that it depends on."},
 		{"waves", "Of `list` and `synth`: the names of the stacks as a JSON list of lists. The stacks of one list can be deployed side by side when those of the lists before it are done."},
 		{"assembly", "Of `synth`: the folder of the cloud assembly."},
+		{"plan-digest", "The name of what would be done, for `approved-plan`; empty when nothing would. It belongs to the pull request, if the run is for one."},
 		{"comment-url", "The address of the pull request comment."},
 		{"run-id", "The id under which the run is recorded in the state bucket."},
 	}
@@ -105,7 +106,7 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 	for _, o := range [][2]string{
 		{"outcome", string(end.Outcome)},
 		{"exit-code", strconv.Itoa(end.ExitCode)},
-		{"changed", strconv.FormatBool(run.Changed())},
+		{"changed", strconv.FormatBool(run.Changed() && !heldBack(run))},
 		{"created", strconv.Itoa(c.Created)},
 		{"updated", strconv.Itoa(c.Updated)},
 		{"deleted", strconv.Itoa(c.Deleted)},
@@ -114,6 +115,7 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 		{"unchanged", strconv.Itoa(c.Unchanged)},
 		{"failure-reason", string(run.Reason)},
 		{"run-id", run.RunID},
+		{"plan-digest", run.PlanDigest},
 		{"lock", lockJSON},
 		{"unaddressed", compact(unaddressed)},
 		{"pending", compact(pending)},
@@ -130,6 +132,11 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 		errs = append(errs, s.SetStack(names, st))
 	}
 	return errors.Join(errs...)
+}
+
+// heldBack tells whether a deploy was not begun, for want of somebody's agreement.
+func heldBack(run *result.Run) bool {
+	return run.Command == string(Deploy) && (run.Outcome == result.ApprovalRequired || run.Outcome == result.PlanChanged)
 }
 
 // SetStack writes the outputs of one stack, as soon as they are known.

@@ -42,7 +42,7 @@ func TestEndings(t *testing.T) {
 }
 
 func TestOutputsOfARun(t *testing.T) {
-	r := &result.Run{Command: "deploy", RunID: "r1"}
+	r := &result.Run{Command: "deploy", RunID: "r1", PlanDigest: "d1"}
 	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Success, Changed: true,
 		Counts: result.Counts{Created: 2, Updated: 1}, Outputs: value.NewObject("Url", "https://x/?a=1&b=2", "Ids", []any{"a", "b"})})
 	r.Add(&result.Stack{Name: "Shop", Region: "us-east-1", Outcome: result.NoChange, Counts: result.Counts{Unchanged: 3}, Outputs: value.NewObject("Url", "u")})
@@ -58,7 +58,7 @@ func TestOutputsOfARun(t *testing.T) {
 	want := map[string]string{
 		"outcome": "locked", "exit-code": "1", "changed": "true",
 		"created": "2", "updated": "1", "deleted": "1", "skipped": "1", "failed": "0", "unchanged": "3",
-		"failure-reason": "lock", "run-id": "r1",
+		"failure-reason": "lock", "run-id": "r1", "plan-digest": "d1",
 		"lock":              `{"owner":"o","operation":"deploy","stack":"Net","region":"eu-west-1","expiresAt":5}`,
 		"pending":           `[{"stack":"Data","logicalId":"G","type":"T","change":"create","stage":"accepted","startedAt":7}]`,
 		"unaddressed":       `[{"stack":"Data","logicalId":"B","type":"AWS::S3::Bucket","physicalId":"b","reason":"not empty","remedy":"empty it"}]`,

@@ -28,6 +28,8 @@ var commands = []Command{
 		Description: "Bring stacks to what the app describes. A failed deploy is rolled back."},
 	{Name: Diff, MaxStacks: -1,
 		Description: "Show what a deploy would do, property by property. Writes nothing to AWS."},
+	{Name: Check, MaxStacks: -1,
+		Description: "Compare what a deploy would do with what the comment on the pull request said it would, and change nothing: in a merge queue, or before a deploy. A difference is the outcome `plan-changed`."},
 	{Name: Destroy, MaxStacks: -1, Consent: "deletes the resources of the stacks",
 		Description: "Delete the resources of stacks and what is recorded of them."},
 	{Name: Synth, MaxStacks: -1,
@@ -141,10 +143,10 @@ type Input struct {
 }
 
 var (
-	onApp    = []Name{Deploy, Diff, Destroy}
-	selects  = []Name{Deploy, Diff, Destroy, Synth, List, Publish, Scrub}
+	onApp    = []Name{Deploy, Diff, Check, Destroy}
+	selects  = []Name{Deploy, Diff, Check, Destroy, Synth, List, Publish, Scrub}
 	readApp  = slices.Concat(selects, []Name{OrphanPaths})
-	onState  = []Name{Deploy, Diff, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}
+	onState  = []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}
 	changing = []Name{Deploy, Destroy, Rollback, StateDestroy}
 )
 
@@ -153,7 +155,7 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one; `synth` and `list` then take all."},
 	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(selects, []Name{StateDestroy, StateRefresh, EventsPrune}),
 		Description: "Take all stacks of the app; for `state destroy` and `state refresh-observed`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
@@ -184,7 +186,7 @@ var table = []Input{
 		Description: "Refuse stacks of which the app reports warnings, too."},
 	{Name: "ignore-errors", Field: func(in *Inputs) any { return &in.IgnoreErrors }, Default: "false", Commands: readApp,
 		Description: "Go on although the app reports errors. `strict` wins over it."},
-	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff, Scrub}, Secret: true,
+	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff, Check, Scrub}, Secret: true,
 		Description: "Values of template parameters, as `Name=value` for every stack that has the parameter or `Stack:Name=value` for one."},
 
 	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List, Publish}),
@@ -202,6 +204,13 @@ var table = []Input{
 		Description: "Exit with 1 when something would change; for `scrub`, when a secret was found."},
 	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{OrphanPaths, StateOrphan, StateMigrate, EventsPrune}),
 		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
+	{Name: "require-approval", Field: func(in *Inputs) any { return &in.RequireApproval }, Default: string(ApprovalNever), Commands: []Name{Deploy},
+		Allowed:     []string{string(ApprovalNever), string(ApprovalBroadening), string(ApprovalAnyChange)},
+		Description: "What somebody has to agree to before it is carried out: `broadening` is what lets anybody do or reach more, or could lose data; `any-change` is everything. A terminal asks; a workflow needs approved-plan, require-reviewed-plan or yes, and otherwise ends with the outcome `approval-required`, having changed nothing."},
+	{Name: "approved-plan", Field: func(in *Inputs) any { return &in.ApprovedPlan }, Commands: []Name{Deploy}, Restricts: true,
+		Description: "The output `plan-digest` of the `diff` that was approved. A deploy that would do anything else ends with the outcome `plan-changed`, having changed nothing."},
+	{Name: "require-reviewed-plan", Field: func(in *Inputs) any { return &in.RequireReviewedPlan }, Default: "false", Commands: []Name{Deploy}, Restricts: true,
+		Description: "Deploy only what the comment on the pull request said that it would do: the pull request of the event, or the one that brought the commit. Needs the github-token, with `pull-requests: read`, and the same app, working-directory and comment-key as the `diff` that wrote the comment."},
 	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
 		Description: "Undo a deploy that fails. `false` keeps what was done, for the next deploy to go on from."},
 	{Name: "force", Field: func(in *Inputs) any { return &in.Force }, Default: "false", Commands: []Name{Bootstrap, Rollback, StateOrphan, OrphanPaths},
@@ -224,7 +233,7 @@ var table = []Input{
 		Description: "Delete the history of the runs of a stack that is gone, too."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
 		Description: "Publish no assets; they are known to be in place."},
-	{Name: "expand-macros", Field: func(in *Inputs) any { return &in.ExpandMacros }, Default: "true", Commands: []Name{Deploy, Diff},
+	{Name: "expand-macros", Field: func(in *Inputs) any { return &in.ExpandMacros }, Default: "true", Commands: []Name{Deploy, Diff, Check},
 		Description: "Have CloudFormation expand templates that use macros or SAM, for which a change set is made on an empty stack that is deleted afterwards. `false` refuses such templates."},
 	{Name: "allow-unaddressed", Field: func(in *Inputs) any { return &in.AllowUnaddressed }, Default: "false", Commands: []Name{Deploy},
 		Description: "Exit with 0 although resources were knowingly left, which is 2 otherwise. They are reported all the same."},
@@ -233,11 +242,11 @@ var table = []Input{
 		Description: "What a partial outcome does to the step: `warn` keeps it green; the outputs `outcome` and `exit-code` say `partial` and 2 in any case."},
 	{Name: "strict-getatt", Field: func(in *Inputs) any { return &in.StrictGetAtt }, Default: "false", Commands: []Name{Deploy},
 		Description: "Fail when a stack output refers to an attribute that cannot be read, instead of warning and leaving it out."},
-	{Name: "pin-cc-api", Field: func(in *Inputs) any { return &in.PinCCAPI }, Default: "false", Commands: []Name{Deploy, Diff},
+	{Name: "pin-cc-api", Field: func(in *Inputs) any { return &in.PinCCAPI }, Default: "false", Commands: []Name{Deploy, Diff, Check},
 		Description: "Keep resources that Cloud Control provisions there, also where they could return to the SDK provider."},
-	{Name: "allow-unsupported-types", Field: func(in *Inputs) any { return &in.AllowUnsupportedTypes }, Commands: []Name{Deploy, Diff},
+	{Name: "allow-unsupported-types", Field: func(in *Inputs) any { return &in.AllowUnsupportedTypes }, Commands: []Name{Deploy, Diff, Check},
 		Description: "Resource types to try although they are known not to be supported, such as `AWS::Some::Type`."},
-	{Name: "allow-unsupported-properties", Field: func(in *Inputs) any { return &in.AllowUnsupportedProperties }, Commands: []Name{Deploy, Diff},
+	{Name: "allow-unsupported-properties", Field: func(in *Inputs) any { return &in.AllowUnsupportedProperties }, Commands: []Name{Deploy, Diff, Check},
 		Description: "Properties that the SDK provider may leave out instead of handing the resource to Cloud Control, as `AWS::Some::Type:Property`."},
 
 	{Name: "lock-wait", Field: func(in *Inputs) any { return &in.LockWait }, Default: "0s", Commands: []Name{Deploy, Rollback, Scrub},
@@ -251,7 +260,7 @@ var table = []Input{
 
 	{Name: "github-token", Field: func(in *Inputs) any { return &in.GitHubToken }, Secret: true, ActionOnly: true,
 		ActionDefault: "${{ github.token }}",
-		Description:   "The token that writes the pull request comment; it needs `pull-requests: write`. Without the permission the report is in the step summary only."},
+		Description:   "The token that writes the pull request comment, for which it needs `pull-requests: write`, and reads the reviewed plan. Without the permission the report is in the step summary only."},
 	{Name: "comment", Field: func(in *Inputs) any { return &in.Comment }, Default: string(CommentUpdate), ActionOnly: true,
 		Commands: onApp, Allowed: []string{string(CommentUpdate), string(CommentRepost), string(CommentChanges), string(CommentOff)},
 		Description: "What a run for a pull request says there: `update` keeps one comment up to date; `repost` folds the one of the run before away and writes a new one, at the end of the conversation; `changes` is `update`, but writes no first comment while nothing changes; `off` says nothing. The jobs of a matrix share one comment, with a section for each."},
@@ -279,7 +288,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

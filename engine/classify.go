@@ -43,6 +43,10 @@ func Classify(err error) (result.Outcome, result.Reason) {
 		return result.Cancelled, ""
 	case is[*state.HeldError](err), is[*state.BucketLockedError](err):
 		return result.Locked, result.ReasonLock
+	case is[*ApprovalError](err):
+		return result.ApprovalRequired, result.ReasonApproval
+	case is[*PlanChangedError](err):
+		return result.PlanChanged, result.ReasonPlanChanged
 	case errors.Is(err, errLost), is[*state.ConflictError](err), is[*state.DifferingError](err):
 		return result.Failed, result.ReasonStateConflict
 	case is[*CredentialsError](err), credentialsRefused(err):

@@ -31,6 +31,12 @@ type DeployOptions struct {
 	Router            provider.RouterOptions
 	RoleARN           string // the role assumed, for the journal
 
+	// Approve, when set, is shown what would be done to all stacks before any is
+	// locked or changed. Its error, an *ApprovalError or a *PlanChangedError, is
+	// the run's.
+	Approve func(rehearsal *result.Run) error
+	agreed  map[string]*agreement // by stack; nil when nobody was asked
+
 	LockWait         time.Duration // beyond the ordinary attempts
 	ResourceTimeout  time.Duration
 	Concurrency      int // resources of one stack; 0: as many as their services take
@@ -69,6 +75,11 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 	if err != nil {
 		return run, e.end(run, err)
 	}
+	if opt.Approve != nil && !opt.DryRun {
+		if err := e.agree(work, sel, store, &opt, run); err != nil {
+			return run, e.end(run, err)
+		}
+	}
 	publisher := e.publisher(account)
 	defer func() {
 		if err := publisher.Close(); err != nil {
@@ -104,6 +115,9 @@ func (e *Engine) end(run *result.Run, err error) error {
 		}
 		return nil
 	}
+	if errors.Is(err, errNotPlanned) {
+		return err // each stack says why
+	}
 	if e.config.Window.Interrupted() && letGo(err) {
 		err = &InterruptedError{}
 	}
@@ -128,7 +142,9 @@ func (d *deployment) finished(err error) *result.Stack {
 			d.res.Outcome = result.Partial
 		}
 	}
-	d.observe(Event{Kind: StackFinished, Result: d.res, Elapsed: d.res.Duration})
+	if d.agreement == nil { // of a plan that is only asked about nothing is finished
+		d.observe(Event{Kind: StackFinished, Result: d.res, Elapsed: d.res.Duration})
+	}
 	return d.res
 }
 
@@ -136,7 +152,9 @@ func (d *deployment) finished(err error) *result.Stack {
 func (d *deployment) deploy(ctx context.Context) (err error) {
 	start := now()
 	defer func() { d.res.Duration = time.Since(start) }()
-	d.observe(Event{Kind: StackStarted})
+	if d.agreement == nil {
+		d.observe(Event{Kind: StackStarted})
+	}
 	if d.opt.DryRun {
 		return d.rehearse(ctx)
 	}
@@ -156,6 +174,10 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	before, err = d.planUnderLock(reads, before)
 	defer func() { d.creates.wait() }()
 	if err != nil {
+		return err
+	}
+	if err := d.stillAgreed(before.etag); err != nil {
+		d.res.Plan = d.Plan
 		return err
 	}
 	keep := d.keepExports(reads, before.record)

@@ -54,7 +54,8 @@ type deployment struct {
 	purge            bool          // delete the histories when the stack is gone
 	agreed           *state.Record // what somebody saw who agreed to its deletion; nil when nobody was asked
 
-	tolerant func(error) // a diff's, of conditions that fail
+	tolerant  func(error) // a diff's, of conditions that fail
+	agreement *agreement  // a rehearsal's, to be filled in
 
 	*planned
 

@@ -43,19 +43,7 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 	if err := e.preflight(ctx, sel, opt.Router); err != nil {
 		return run, e.end(run, err)
 	}
-	// Stacks are compared with what is recorded now, so that none waits for
-	// another.
-	sel.after = nil
-	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
-		d := &deployment{
-			e: e, t: t, store: store, place: store.Stack(t.Name, t.Region), run: sel,
-			opt: DeployOptions{Router: opt.Router, DryRun: true},
-			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
-		}
-		d.router = e.router(d)
-		d.tolerant = func(err error) { d.warn("%v", err) }
-		return d.finished(d.deploy(ctx))
-	})
+	e.planAll(ctx, sel, store, opt.StackConcurrency, run, DeployOptions{Router: opt.Router}, nil)
 	return run, e.end(run, nil)
 }
 

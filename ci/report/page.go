@@ -25,10 +25,17 @@ func Comment(run *result.Run, limit int, rest string) string {
 func Markdown(run *result.Run) string { return body(run) + footer(run) }
 
 func footer(run *result.Run) string {
-	if run.RunID == "" {
+	var parts []string
+	if run.RunID != "" {
+		parts = append(parts, "run "+htmlCode(run.RunID))
+	}
+	if run.PlanDigest != "" {
+		parts = append(parts, "plan "+htmlCode(run.PlanDigest))
+	}
+	if len(parts) == 0 {
 		return ""
 	}
-	return "\n<sub>run " + htmlCode(run.RunID) + "</sub>\n"
+	return "\n<sub>" + strings.Join(parts, " · ") + "</sub>\n"
 }
 
 func body(run *result.Run) string {

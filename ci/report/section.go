@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/cdkd-action/ci/review"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 )
@@ -32,6 +33,8 @@ type Section struct {
 	Changed bool           `json:"changed,omitempty"`
 	Counts  plan.Counts    `json:"counts,omitempty"`
 	Stacks  int            `json:"stacks"`
+	// Review is what a deploy can be held to: see package review.
+	Review []review.Plan `json:"review,omitempty"`
 	// Truncated tells that the body is not all that there was to say.
 	Truncated bool `json:"truncated,omitempty"`
 

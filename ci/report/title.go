@@ -10,7 +10,10 @@ import (
 )
 
 // planned tells whether a run only says what would be done.
-func planned(run *result.Run) bool { return run.Command == "diff" || run.DryRun }
+func planned(run *result.Run) bool {
+	return run.Command == "diff" || run.Command == "check" || run.DryRun ||
+		run.Outcome == result.ApprovalRequired || run.Outcome == result.PlanChanged
+}
 
 // Title says in one line of plain text what will happen, or what did.
 func Title(run *result.Run) string { return title(run, oneLine) }
@@ -31,6 +34,8 @@ func title(run *result.Run, name func(string) string) string {
 		command, did = "Rollback", "Rolled back"
 	case "diff":
 		command = "Diff"
+	case "check":
+		command = "Check"
 	}
 	switch run.Outcome {
 	case result.Cancelled:

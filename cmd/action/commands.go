@@ -34,6 +34,7 @@ func (s *step) deploy(ctx context.Context) error {
 		return s.refuse(err)
 	}
 	run, _ := s.engine.Deploy(ctx, engine.DeployOptions{
+		Approve:   s.approval(ctx),
 		Selection: sel, Parameters: s.in.Parameters, Router: router,
 		SkipFinalSnapshot: s.in.SkipFinalSnapshot,
 		DryRun:            s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt,
@@ -44,16 +45,28 @@ func (s *step) deploy(ctx context.Context) error {
 }
 
 func (s *step) diff(ctx context.Context) error {
-	sel, err := s.selection(ctx)
+	run, err := s.planned(ctx)
 	if err != nil {
 		return s.refuse(err)
+	}
+	if _, err := s.name(run, s.scope()); err != nil {
+		return s.refuse(err)
+	}
+	return s.finish(run)
+}
+
+// planned is what a deploy would do.
+func (s *step) planned(ctx context.Context) (*result.Run, error) {
+	sel, err := s.selection(ctx)
+	if err != nil {
+		return nil, err
 	}
 	router, err := s.routerOptions()
 	if err != nil {
-		return s.refuse(err)
+		return nil, err
 	}
 	run, _ := s.engine.Diff(ctx, engine.DiffOptions{Selection: sel, Parameters: s.in.Parameters, Router: router, NoMacros: !s.in.ExpandMacros, StackConcurrency: s.in.StackConcurrency})
-	return s.finish(run)
+	return run, nil
 }
 
 func (s *step) destroy(ctx context.Context) error {

@@ -21,14 +21,12 @@ import (
 // notice and changes nothing else. It tells whether nothing is left to try: a
 // cancelled step may have no time for it.
 func (s *step) comment(run *result.Run) (over bool) {
-	if s.in.Comment == ci.CommentOff || s.in.GitHubToken == "" {
+	if s.in.Comment == ci.CommentOff || s.in.GitHubToken == "" || s.in.Command == ci.Check {
 		return true
 	}
-	opt := github.Options{
-		Client: s.githubClient(), App: s.app(), Key: s.in.CommentKey,
-		Repost: s.in.Comment == ci.CommentRepost, OnlyChanges: s.in.Comment == ci.CommentChanges,
-		Rest: "The whole report is in " + s.summaryLink() + ".",
-	}
+	opt := s.commentOptions()
+	opt.Repost, opt.OnlyChanges = s.in.Comment == ci.CommentRepost, s.in.Comment == ci.CommentChanges
+	opt.Rest = "The whole report is in " + s.summaryLink() + "."
 	if at, cancelled := s.window.Deadline(); cancelled {
 		if opt.Limit = time.Until(at) - 500*time.Millisecond; opt.Limit <= 0 {
 			return false
@@ -36,6 +34,7 @@ func (s *step) comment(run *result.Run) (over bool) {
 	}
 	own := report.NewSection(run)
 	own.Leg, own.Name = s.leg()
+	own.Review = s.shown
 	own.Title, own.Body = s.surface.Redact(own.Title), s.surface.Redact(own.Body)
 	url, err := github.Comment(context.Background(), s.surface.Getenv, opt, own)
 	if err != nil {
@@ -46,6 +45,11 @@ func (s *step) comment(run *result.Run) (over bool) {
 		s.set("comment-url", url)
 	}
 	return true
+}
+
+// commentOptions say which comment is this app's.
+func (s *step) commentOptions() github.Options {
+	return github.Options{Client: s.githubClient(), App: s.app(), Key: s.in.CommentKey}
 }
 
 func (s *step) githubClient() github.ClientOptions {

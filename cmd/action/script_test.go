@@ -67,6 +67,7 @@ func setUp(t *testing.T, env *testscript.Env) error {
 	aws.S3.AddBucket(stateBucket, "us-east-1", "")
 	aws.S3.AddBucket("cdk-hnb659fds-assets-123456789012-us-east-1", "us-east-1", "")
 	env.Values[awsKey{}] = aws
+	env.Values[githubKey{}] = &githubHolder{}
 	env.Vars = append(env.Vars, aws.Env()...)
 	env.Setenv("CDKD_STATE_BUCKET", stateBucket)
 	return os.CopyFS(env.WorkDir, examples.Shop)
@@ -93,14 +94,18 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"await":               await,
 	"object":              object,
 	"put":                 put,
+	"rewrite":             rewrite,
 	"requests":            requests,
 	"edit":                edit,
+	"github":              onGitHub,
+	"comment":             comment,
 	"forget":              func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).ClearLog() },
 	"interrupt":           interrupt,
 	"interrupt-twice":     interruptTwice,
 	"interrupt-then-kill": interruptThenKill,
 	"output":              output,
 	"recall":              recallState,
+	"copy-output":         copyOutput,
 	"aws":                 awsCommand,
 }
 
@@ -250,6 +255,16 @@ func put(ts *testscript.TestScript, _ bool, args []string) {
 	awsOf(ts).S3.PutObject(stateBucket, args[0], []byte(ts.ReadFile(args[1])))
 }
 
+// rewrite KEY writes an object again, with a blank more: what somebody else who
+// works on it would do.
+func rewrite(ts *testscript.TestScript, _ bool, args []string) {
+	o, ok := awsOf(ts).S3.Object(stateBucket, args[0])
+	if !ok {
+		ts.Fatalf("%s is not there", args[0])
+	}
+	awsOf(ts).S3.PutObject(stateBucket, args[0], append(slices.Clone(o.Body), ' '))
+}
+
 // requests N [service:Action] wants at most N calls since the last forget, in
 // all or of one kind; "! requests" wants none that changes anything outside
 // the state bucket's locks and history.
@@ -323,4 +338,9 @@ func output(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 1 && regexp.MustCompile("^(?:"+args[1]+")$").MatchString(v) == neg {
 		ts.Fatalf("output %s is %q, want match %t of %s", args[0], v, !neg, args[1])
 	}
+}
+
+// copy-output NAME VARIABLE puts a step output into the environment.
+func copyOutput(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[1], entries(ts.ReadFile(ts.Getenv("GITHUB_OUTPUT")))[args[0]])
 }

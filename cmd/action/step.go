@@ -11,6 +11,7 @@ import (
 
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/ci/review"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/secret"
@@ -32,6 +33,7 @@ type step struct {
 	memory   *memory   // of the post step
 	project  *synth.Project
 	engine   *engine.Engine
+	shown    []review.Plan // what the comment holds a deploy to
 }
 
 func newStep(window *signals.Window, surface *ci.Surface) *step {
@@ -76,6 +78,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.deploy(ctx)
 	case ci.Diff:
 		return s.diff(ctx)
+	case ci.Check:
+		return s.checkReviewed(ctx)
 	case ci.Destroy:
 		return s.destroy(ctx)
 	case ci.Synth:

@@ -88,6 +88,9 @@ type Run struct {
 	// Message and Remedy explain a failure that belongs to no one stack.
 	Message, Remedy string
 	Stacks          []*Stack // in the order in which they were worked on
+	// PlanDigest names what would be done, for whoever is to agree to it; "" when
+	// nothing would, or nobody asked.
+	PlanDigest string
 	Duration        time.Duration
 }
 

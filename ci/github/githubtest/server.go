@@ -312,6 +312,7 @@ func (s *Server) pullsOf(w http.ResponseWriter, r *http.Request, _ token) {
 		if err != nil || json.Unmarshal(text, &pull) != nil {
 			panic("the example of a pull request cannot be read")
 		}
+		pull["requested_teams"] = []any{} // that of the example breaks the document
 		pull["number"], pull["merge_commit_sha"], pull["merged_at"], pull["state"] = number, r.PathValue("sha"), "2026-11-29T12:00:00Z", "closed"
 		out = append(out, pull)
 	}

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// An ApprovalError says that somebody has to agree before a deploy is carried
+// out. Nothing was changed.
+type ApprovalError struct {
+	What string
+	Next string
+}
+
+func (e *ApprovalError) Error() string { return e.What }
+
+// Remedy says what to do about it.
+func (e *ApprovalError) Remedy() string { return e.Next }
+
+// A PlanChangedError says that what would be done is not what was agreed to.
+type PlanChangedError struct {
+	What string
+	Next string
+}
+
+func (e *PlanChangedError) Error() string { return e.What }
+
+// Remedy says what to do about it.
+func (e *PlanChangedError) Remedy() string { return e.Next }
+
+// An agreement is what a stack's plan was when it was agreed to, and the record
+// that it came from.
+type agreement struct {
+	plan *plan.Plan
+	etag state.ETag
+}
+
+// agree plans all stacks without a lock, as a diff does, and has that approved
+// before anything is locked or changed. The plans of a run that is not approved
+// are in its result.
+func (e *Engine) agree(ctx context.Context, sel *selected, store *state.Store, opt *DeployOptions, run *result.Run) error {
+	rehearsal := &result.Run{Command: run.Command, DryRun: true}
+	agreed := map[string]*agreement{}
+	for _, t := range sel.targets {
+		agreed[t.key()] = &agreement{}
+	}
+	e.planAll(ctx, sel, store, opt.StackConcurrency, rehearsal, *opt, agreed)
+	if rehearsal.Outcome.ExitCode() != 0 {
+		run.Outcome, run.Reason, run.Stacks = rehearsal.Outcome, rehearsal.Reason, rehearsal.Stacks
+		return errNotPlanned
+	}
+	err := opt.Approve(rehearsal)
+	run.PlanDigest = rehearsal.PlanDigest
+	if err != nil {
+		run.Stacks = rehearsal.Stacks
+		return err
+	}
+	opt.agreed = agreed
+	return nil
+}
+
+// errNotPlanned says that a stack could not be planned. Why is in its result.
+var errNotPlanned = fmt.Errorf("what would be done could not be told")
+
+// planAll compares all stacks with what is recorded now, so that none waits for
+// another.
+func (e *Engine) planAll(ctx context.Context, sel *selected, store *state.Store, limit int, run *result.Run, opt DeployOptions, agreed map[string]*agreement) {
+	apart := *sel
+	apart.after = nil
+	opt.DryRun = true
+	e.eachStack(&apart, limit, run, func(t target) *result.Stack {
+		d := &deployment{
+			e: e, t: t, store: store, place: store.Stack(t.Name, t.Region), run: sel, opt: opt, agreement: agreed[t.key()],
+			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+		}
+		d.router = e.router(d)
+		d.tolerant = func(err error) { d.warn("%v", err) }
+		return d.finished(d.deploy(ctx))
+	})
+}
+
+// stillAgreed makes sure, under the lock, that the stack's plan is the one that
+// was agreed to. As long as the record is the same one, the plan differs only
+// by what other stacks of the run have done since, which was agreed to with
+// them; but what that would destroy nobody has seen.
+func (d *deployment) stillAgreed(etag state.ETag) error {
+	if d.opt.agreed == nil || d.t.parent != nil {
+		return nil
+	}
+	a := d.opt.agreed[d.t.key()]
+	if a.plan == nil || etag != a.etag {
+		return &PlanChangedError{
+			What: fmt.Sprintf("stack %s in %s was changed by another run since its plan was approved; nothing of it was touched", d.t.Name, d.t.Region),
+			Next: "review what would be done now, and deploy again",
+		}
+	}
+	var unseen []string
+	for _, c := range d.Changes {
+		before := a.plan.Change(c.LogicalID)
+		if destroys(c.Action) && (before == nil || !destroys(before.Action)) {
+			unseen = append(unseen, fmt.Sprintf("%s (%s): %s", c.LogicalID, c.Type, c.Action))
+		}
+	}
+	if len(unseen) > 0 {
+		return &PlanChangedError{
+			What: fmt.Sprintf("what other stacks of the run did would destroy resources of stack %s in %s that the approved plan keeps; nothing of it was touched: %s",
+				d.t.Name, d.t.Region, strings.Join(unseen, ", ")),
+			Next: "run diff, review what would be done now, and deploy again",
+		}
+	}
+	return nil
+}
+
+func destroys(a plan.Action) bool {
+	return a == plan.Delete || a == plan.Replace || a == plan.MayReplace
+}

@@ -21,7 +21,7 @@ var embedded = sync.OnceValue(func() *catalogue {
 	if err != nil {
 		panic(err)
 	}
-	return newCatalogue(f)
+	return newCatalogue(f, decode)
 })
 
 // A catalogue decodes the types of an archive as they are asked for.
@@ -29,7 +29,7 @@ type catalogue struct {
 	services map[string]func() map[string]func() *Type
 }
 
-func newCatalogue(f *schemafile.File) *catalogue {
+func newCatalogue(f *schemafile.File, decode func(full string, body []byte) *Type) *catalogue {
 	c := &catalogue{services: map[string]func() map[string]func() *Type{}}
 	for _, service := range f.Services() {
 		c.services[service] = sync.OnceValue(func() map[string]func() *Type {

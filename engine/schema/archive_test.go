@@ -49,7 +49,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newCatalogue(f)
+	c := newCatalogue(f, decode)
 	if d := cmp.Diff([]string{"AWS::A::Tree", "AWS::B::Leaf"}, c.names()); d != "" {
 		t.Errorf("names (-want +got)\n%s", d)
 	}
@@ -100,7 +100,7 @@ func FuzzOpen(f *testing.F) {
 func BenchmarkLookup(b *testing.B) {
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
-			c := newCatalogue(mustOpen(b))
+			c := newCatalogue(mustOpen(b), decode)
 			for _, name := range []string{"AWS::SQS::Queue", "AWS::Lambda::Function", "AWS::IAM::Role", "AWS::EC2::Instance"} {
 				if _, ok := c.lookup(name); !ok {
 					b.Fatal(name)
@@ -113,4 +113,22 @@ func BenchmarkLookup(b *testing.B) {
 			Lookup("AWS::SQS::Queue")
 		}
 	})
+}
+
+// A look-up decodes the type that is asked for and no other, and that once.
+func TestOnlyWhatIsAskedForIsDecoded(t *testing.T) {
+	var decoded []string
+	c := newCatalogue(mustOpen(t), func(full string, body []byte) *Type {
+		decoded = append(decoded, full)
+		return decode(full, body)
+	})
+	if len(decoded) > 0 {
+		t.Errorf("opening the archive decodes %v", decoded)
+	}
+	for _, name := range []string{"AWS::SQS::Queue", "AWS::EC2::VPC", "AWS::SQS::Queue", "AWS::SQS::Nothing"} {
+		c.lookup(name)
+	}
+	if diff := cmp.Diff([]string{"AWS::SQS::Queue", "AWS::EC2::VPC"}, decoded); diff != "" {
+		t.Errorf("decoded (-want +got):\n%s", diff)
+	}
 }

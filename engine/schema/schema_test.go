@@ -188,7 +188,7 @@ func TestSettable(t *testing.T) {
 
 // Concurrent first look-ups agree on one value; run with -race.
 func TestLookupConcurrently(t *testing.T) {
-	c := newCatalogue(mustOpen(t))
+	c := newCatalogue(mustOpen(t), decode)
 	var g sync.WaitGroup
 	got := make([]*Type, 32)
 	for i := range got {

@@ -382,6 +382,7 @@ func (d *deployment) keepReferences() {
 // succeed lets go of what is no longer needed once the record is saved for good;
 // err says that somebody else's is there.
 func (d *deployment) succeed(before reading, differs bool, err error) error {
+	d.early.Wait()
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -389,7 +390,7 @@ func (d *deployment) succeed(before reading, differs bool, err error) error {
 		if d.t.parent != nil {
 			wg.Go(func() { d.keepForParent(ctx, before.record) })
 		} else {
-			if before.presence.Journal {
+			if before.presence.Journal || d.journaled {
 				wg.Go(func() { d.settleJournal(ctx) })
 			}
 			wg.Go(func() { d.settleNested(ctx, before.record) })
@@ -437,7 +438,10 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 		// would have their work undone with ours.
 		var wg sync.WaitGroup
 		if !lost {
-			wg.Go(func() { d.journal(state.Interrupted) })
+			wg.Go(func() {
+				d.early.Wait()
+				d.journal(state.Interrupted)
+			})
 		}
 		wg.Go(func() { d.settleLedgerAtEnd() })
 		wg.Go(d.seal)

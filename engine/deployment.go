@@ -47,12 +47,15 @@ type deployment struct {
 	ended            <-chan struct{} // closes when the history is written
 	tidying          sync.WaitGroup  // earlier versions of the lock are removed
 	account, stackID string
-	initial          bool          // there was no record
-	last             bool          // it was put off once, and is not again
-	unmaking         bool          // what was created is undone: what is to be retained except on create goes
-	unprotect        bool          // switch deletion protection off first
-	purge            bool          // delete the histories when the stack is gone
-	agreed           *state.Record // what somebody saw who agreed to its deletion; nil when nobody was asked
+	initial          bool // there was no record
+	last             bool // it was put off once, and is not again
+	journaling       sync.Mutex
+	journaled        bool           // this run has written to it
+	early            sync.WaitGroup // the journal is written before all that it is to say is known
+	unmaking         bool           // what was created is undone: what is to be retained except on create goes
+	unprotect        bool           // switch deletion protection off first
+	purge            bool           // delete the histories when the stack is gone
+	agreed           *state.Record  // what somebody saw who agreed to its deletion; nil when nobody was asked
 
 	tolerant  func(error) // a diff's, of conditions that fail
 	agreement *agreement  // a rehearsal's, to be filled in
@@ -106,6 +109,9 @@ func (d *deployment) stopping(atFailure bool) (stop <-chan struct{}, done func()
 			return
 		case <-failed:
 		case <-d.e.config.Window.Draining():
+			if atFailure { // should the run be killed, this is what can be rolled back
+				d.early.Go(func() { d.journal(state.Interrupted) })
+			}
 		case <-d.lock.Lost(): // the lock said who has it now
 		case <-d.saver.Conflict():
 			d.warn("the record was changed by another process, so nothing new is started")

@@ -49,18 +49,21 @@ func (d *deployment) abandoned(op *state.Operation) bool {
 	}
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
-	for _, row := range d.world.record.Resources {
-		if row.ResourceType == op.ResourceType && row.PhysicalID == op.PhysicalID {
-			return false
-		}
-	}
-	return true
+	return !inUse(d.world.record, state.Leftover{LogicalID: op.LogicalID, ResourceType: op.ResourceType, PhysicalID: op.PhysicalID})
 }
 
 func (d *deployment) deleteAbandoned(ctx context.Context, op *state.Operation) bool {
 	row := &state.Resource{PhysicalID: op.PhysicalID, ResourceType: op.ResourceType, Properties: op.Properties,
 		ProvisionedBy: op.ProvisionedBy, DeletionPolicy: op.DeletionPolicy}
-	err := d.place.Registry().Check(ctx)
+	holder, err := "", d.place.Registry().Check(ctx)
+	if err == nil {
+		holder, err = d.namedElsewhere(ctx, op)
+	}
+	if holder != "" {
+		d.unaddressed(op.LogicalID, op.ResourceType, op.PhysicalID, "an earlier create that failed left this, and it was kept: stack "+holder+" names it",
+			"nothing if it is that stack's by now; else delete it by hand: no journal names it any more")
+		return true
+	}
 	skipped := ""
 	if err == nil {
 		skipped, err = d.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), false)
@@ -75,4 +78,17 @@ func (d *deployment) deleteAbandoned(ctx context.Context, op *state.Operation) b
 	d.unaddressed(op.LogicalID, op.ResourceType, op.PhysicalID, "an earlier create that failed left this, and it could not be deleted: "+reason,
 		"delete it by hand, or deploy again")
 	return false
+}
+
+// namedElsewhere tells which other stack has taken over what a create left, ""
+// for none.
+func (d *deployment) namedElsewhere(ctx context.Context, op *state.Operation) (string, error) {
+	if isCustom(op.ResourceType) {
+		return "", nil // ids of custom resources are whatever their handlers say
+	}
+	all, err := d.store.Survey(ctx)
+	if err != nil {
+		return "", fmt.Errorf("look whether another stack names it: %w", err)
+	}
+	return d.namedBy(all, op.ResourceType, op.PhysicalID), nil
 }

@@ -101,6 +101,9 @@ func (d *deployment) cleanUp(ctx context.Context, opt graph.Options) error {
 		return err
 	}
 	left = append(left, earlier...)
+	if stopped := d.stopCause(); len(left) == 0 && errors.Is(stopped, errInterrupted) {
+		return nil // the signal found all of the work begun
+	}
 	for len(left) > 0 {
 		// One of each logical id at a time: so they are told apart.
 		batch, rest := map[string]leftover{}, []leftover(nil)

@@ -179,6 +179,10 @@ func (u *undoing) fromJournal(ctx context.Context) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if r, err = d.settleOpen(reads, r, false); err != nil {
+		return false, err
+	}
+	d.leaveUnresolved()
 	journal, err := d.place.ReadJournal(reads)
 	g := journal.Segment(u.run)
 	if g == nil || err != nil {

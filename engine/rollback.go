@@ -22,8 +22,11 @@ func (d *deployment) segment(reason state.Reason) *state.Segment {
 // journal writes this run's segment. Without it nothing can be rolled back
 // later, which is said loudly, and changes nothing else.
 func (d *deployment) journal(reason state.Reason) {
+	d.journaling.Lock() // one after the other: the last one counts
+	defer d.journaling.Unlock()
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
+	d.journaled = true
 	if err := d.place.AppendSegment(ctx, d.segment(reason)); err != nil {
 		d.warn("%v: what this run did cannot be rolled back later", err)
 	}

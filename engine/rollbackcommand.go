@@ -226,7 +226,10 @@ func known(journal *state.Journal, ids []string) error {
 
 // dropFailed takes failed operations off the newest segment.
 func (d *deployment) dropFailed(journal *state.Journal, ids []string) error {
-	g := journal.Segments[len(journal.Segments)-1]
+	g := &state.Segment{}
+	if n := len(journal.Segments); n > 0 {
+		g = journal.Segments[n-1]
+	}
 	var faults []error
 	for _, id := range ids {
 		if !slices.ContainsFunc(g.Failed, func(op *state.Operation) bool { return op.LogicalID == id }) {

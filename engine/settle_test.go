@@ -3,6 +3,7 @@ package engine_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,11 +16,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/provider/awssdk"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/internal/sandbox"
+	"github.com/org/cdkd-action/internal/sandbox/cloudcontrol"
 	"github.com/org/cdkd-action/signals"
 )
 
@@ -58,14 +64,14 @@ const slowTemplate = `{
 
 func startSlow(t *testing.T, template string) *slow {
 	t.Helper()
-	aws, err := sandbox.Start(t.Context(), sandbox.Options{ProgressDelay: 10 * time.Minute})
+	box, err := sandbox.Start(t.Context(), sandbox.Options{ProgressDelay: 10 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { aws.Close() })
-	aws.S3.AddBucket(bucket, "us-east-1", "")
-	s := &slow{Sandbox: aws, t: t, dir: t.TempDir()}
-	aws.Handle("handler", func(_ context.Context, event map[string]any) (any, error) {
+	t.Cleanup(func() { box.Close() })
+	box.S3.AddBucket(bucket, "us-east-1", "")
+	s := &slow{Sandbox: box, t: t, dir: t.TempDir()}
+	box.Handle("handler", func(_ context.Context, event map[string]any) (any, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.events = append(s.events, event)
@@ -268,4 +274,278 @@ func TestCancelledInTheMiddle(t *testing.T) {
 		t.Errorf("what depends on them got\n%s", s.object(slowKey+"state.json"))
 	}
 	s.want(s.run().deploy(), result.NoChange)
+}
+
+// edit changes the template.
+func (s *slow) edit(old, new string) {
+	s.t.Helper()
+	path := filepath.Join(s.dir, "Slow.template.json")
+	b, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(b, []byte(old)) {
+		s.t.Fatalf("%v: no %s", err, old)
+	}
+	s.write("Slow.template.json", strings.ReplaceAll(string(b), old, new))
+}
+
+// only is the template with one of the slow resources and what that needs.
+func only(id string) string {
+	o := struct{ Resources map[string]json.RawMessage }{}
+	if err := json.Unmarshal([]byte(slowTemplate), &o); err != nil {
+		panic(err)
+	}
+	for name := range o.Resources {
+		if name != id && (id != "Thing" || name != "Role" && name != "Handler") {
+			delete(o.Resources, name)
+		}
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// finish lets everything slow end well.
+func (s *slow) finish() {
+	s.CloudControl.Finish()
+	s.CloudControl.SetDelay(0)
+	s.tableReady.Store(true)
+}
+
+// record changes what is recorded, as the cdkd command line would in between.
+func (s *slow) record(edit func(*state.Record)) {
+	s.t.Helper()
+	key := slowKey + "state.json"
+	r, err := state.ParseRecord(key, []byte(s.object(key)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	edit(r)
+	r.LastModified++
+	b, err := r.Marshal()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.S3.PutObject(bucket, key, b)
+}
+
+func (s *slow) forget(names ...string) {
+	s.t.Helper()
+	client := s3.NewFromConfig(s.Config())
+	for _, n := range names {
+		if _, err := client.DeleteObject(s.t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(slowKey + n)}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func (s *slow) groups() (names []string) {
+	for _, r := range s.CloudControl.Resources() {
+		names = append(names, r.Identifier)
+	}
+	return names
+}
+
+// A create that failed after it was let go made nothing, and is sent anew
+// (P-14).
+func TestCreateFailsAfterTheSeal(t *testing.T) {
+	s := startSlow(t, only("Group"))
+	s.CloudControl.Fail(cloudcontrol.Failure{TypeName: "AWS::Athena::WorkGroup", Operation: "CREATE", Code: "InternalFailure", Times: 1})
+	s.want(s.cancelled("GetResourceRequestStatus"), result.Cancelled)
+	s.finish()
+	s.want(s.run().deploy(), result.Success)
+	if n := s.count("CreateResource"); n != 2 {
+		t.Errorf("%d creates, want a second one\n%s", n, s.log.String())
+	}
+	s.wantSettled()
+}
+
+// A handler that failed a create is told to delete what it gave an id for, and
+// then asked anew (P-18).
+func TestHandlerFailsAfterTheSeal(t *testing.T) {
+	s := startSlow(t, only("Thing"))
+	s.want(s.cancelled("Invoke"), result.Cancelled)
+	s.answer(`{"Status": "FAILED", "Reason": "no", "RequestId": %q, "LogicalResourceId": %q, "StackId": %q, "PhysicalResourceId": "half"}`)
+	var types []string
+	s.Handle("handler", func(_ context.Context, event map[string]any) (any, error) {
+		s.mu.Lock()
+		types = append(types, fmt.Sprint(event["RequestType"], " ", event["PhysicalResourceId"]))
+		s.mu.Unlock()
+		return map[string]any{"Status": "SUCCESS", "PhysicalResourceId": "whole"}, nil
+	})
+	s.want(s.run().deploy(), result.Success)
+	if got := strings.Join(types, ", "); got != "Delete half, Create <nil>" {
+		t.Errorf("the handler was asked: %s", got)
+	}
+	s.wantSettled()
+}
+
+// An update and a delete that were let go are followed to their end (P-13, P-14).
+func TestUpdateAndDeleteAfterTheSeal(t *testing.T) {
+	s := startSlow(t, only("Group"))
+	s.CloudControl.SetDelay(0)
+	s.want(s.run().deploy(), result.Success)
+	s.CloudControl.SetDelay(10 * time.Minute)
+	s.ClearLog()
+	s.edit(`"one"`, `"two"`)
+	s.want(s.cancelled("UpdateResource", "GetResourceRequestStatus"), result.Cancelled)
+	s.finish()
+	s.want(s.run().deploy(), result.NoChange)
+	s.wantOnce("UpdateResource")
+	s.wantSettled()
+	if !strings.Contains(s.object(slowKey+"state.json"), `"two"`) {
+		t.Error("the record does not say so")
+	}
+
+	s.CloudControl.SetDelay(10 * time.Minute)
+	s.ClearLog()
+	s.write("Slow.template.json", `{"Resources": {"Other": {"Type": "AWS::SQS::Queue"}}}`)
+	s.want(s.cancelled("DeleteResource", "GetResourceRequestStatus"), result.Cancelled)
+	s.finish()
+	s.want(s.run().deploy(), result.NoChange)
+	s.wantOnce("DeleteResource")
+	s.wantSettled()
+	if strings.Contains(s.object(slowKey+"state.json"), "WorkGroup") {
+		t.Error("the record still names it")
+	}
+}
+
+// An update of which nobody knows what it did is applied again, also where the
+// commit was taken back (P-21).
+func TestUpdateOfUnknownOutcome(t *testing.T) {
+	s := startSlow(t, only("Group"))
+	s.CloudControl.SetDelay(0)
+	s.want(s.run().deploy(), result.Success)
+	s.ClearLog()
+	s.edit(`"one"`, `"two"`)
+	fault := s.AddFault(sandbox.Fault{Action: "UpdateResource", Hold: true, After: true})
+	s.want(s.cancelled("UpdateResource"), result.Cancelled)
+	s.RemoveFault(fault)
+	if body := s.object(slowPending); !strings.Contains(body, `"stage": "sent"`) {
+		t.Fatalf("written down:\n%s", body)
+	}
+	s.edit(`"two"`, `"one"`)
+	s.want(s.run().deploy(), result.Success)
+	s.wantSettled()
+	if text := fmt.Sprint(s.CloudControl.Resources()); strings.Contains(text, "two") {
+		t.Errorf("AWS keeps what was taken back: %s", text)
+	}
+	s.want(s.run().deploy(), result.NoChange)
+}
+
+// A create through Cloud Control that had no answer is sent once more with its
+// token, which is answered with the first one's resource (P-15).
+func TestCreateWithoutAnAnswer(t *testing.T) {
+	s := startSlow(t, only("Group"))
+	s.CloudControl.SetDelay(0)
+	fault := s.AddFault(sandbox.Fault{Action: "CreateResource", Hold: true, After: true})
+	s.want(s.cancelled("CreateResource"), result.Cancelled)
+	s.RemoveFault(fault)
+	s.edit(`"one"`, `"two"`) // so that only the recorded input can be answered
+	s.want(s.run().deploy(), result.Success)
+	s.wantSettled()
+	if got := s.groups(); len(got) != 1 {
+		t.Errorf("made: %v\n%s", got, s.log.String())
+	}
+	s.wantOnce("UpdateResource")
+}
+
+// A destroy ends what goes on, and leaves nothing (P-28).
+func TestDestroyAfterTheSeal(t *testing.T) {
+	s := startSlow(t, slowTemplate)
+	s.want(s.cancelled("Invoke", "GetResourceRequestStatus", "DescribeTable"), result.Cancelled)
+	s.tableReady.Store(true)
+	s.answer(succeeded)
+	s.Handle("handler", func(context.Context, map[string]any) (any, error) { return map[string]any{"Status": "SUCCESS"}, nil })
+	s.want(s.run().destroy(), result.Success)
+	s.wantOnce("CancelResourceRequest", "DeleteTable")
+	if n := s.count("Invoke"); n != 2 {
+		t.Errorf("the handler was invoked %d times, want a Create and a Delete", n)
+	}
+	s.wantSettled()
+	if s.object(slowKey+"state.json") != "" || len(s.groups()) > 0 {
+		t.Errorf("left: %v\n%s", s.groups(), s.object(slowKey+"state.json"))
+	}
+}
+
+// The cdkd command line in between knows nothing of what is open (P-11, P-13,
+// P-29).
+func TestAnotherEngineInBetween(t *testing.T) {
+	group := &state.Resource{PhysicalID: "theirs", ResourceType: "AWS::Athena::WorkGroup", ProvisionedBy: state.ByCloudControl, Properties: object(t, `{"Name": "group", "Description": "one"}`)}
+	for name, tt := range map[string]struct {
+		between func(s *slow)
+		want    result.Outcome
+		exists  string // of what Cloud Control made
+		check   func(t *testing.T, s *slow)
+	}{
+		"it made the row again: ours is superseded, and goes": {
+			between: func(s *slow) { s.record(func(r *state.Record) { r.Set("Group", group) }) },
+			want:    result.NoChange, exists: "",
+		},
+		"it found the same resource": {
+			between: func(s *slow) {
+				s.record(func(r *state.Record) {
+					same := group.Clone()
+					same.PhysicalID = "group"
+					r.Set("Group", same)
+				})
+			},
+			want: result.NoChange, exists: "group",
+		},
+		"it destroyed the stack: nothing is taken, and nothing made beside it": {
+			between: func(s *slow) {
+				s.forget("create-tokens.json", "state.json", "rollback-journal.json")
+				s.S3.PutObject(bucket, slowKey+"state.json", emptyRecord())
+			},
+			want: result.Failed, exists: "group",
+			check: func(t *testing.T, s *slow) {
+				if s.object(slowPending) == "" {
+					t.Error("what is open was forgotten")
+				}
+			},
+		},
+		"it saved the record: the ledger still proves what is open": {
+			between: func(s *slow) { s.record(func(*state.Record) {}) },
+			want:    result.NoChange, exists: "group",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startSlow(t, only("Group"))
+			s.want(s.cancelled("GetResourceRequestStatus"), result.Cancelled)
+			s.finish()
+			tt.between(s)
+			st := s.run().deploy()
+			s.want(st, tt.want)
+			if got := strings.Join(s.groups(), " "); got != tt.exists {
+				t.Errorf("in AWS: %q, want %q\n%s", got, tt.exists, s.log.String())
+			}
+			s.wantOnce("CreateResource")
+			if tt.check != nil {
+				tt.check(t, s)
+			} else {
+				s.wantSettled()
+			}
+		})
+	}
+}
+
+func emptyRecord() []byte {
+	b, err := state.NewRecord("Slow", "us-east-1").Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// Every type can be found after an unanswered create, may be sent again, or is
+// on the list of those that are refused (P-34).
+func TestEveryTypeCanBeSettled(t *testing.T) {
+	for _, r := range awssdk.Resources() {
+		_, again := engine.Resendable[r.Type]
+		_, refused := engine.Unfindable[r.Type]
+		found := r.Find != nil || r.Lookup != nil
+		if n := map[bool]int{true: 1}; n[found]+n[again]+n[refused] != 1 {
+			t.Errorf("%s: found %t, sent again %t, refused %t; want one of them", r.Type, found, again, refused)
+		}
+	}
 }

@@ -148,8 +148,8 @@ func TestUnsettled(t *testing.T) { // (S-190, P-26)
 	}
 	if err := f.Change(t.Context(), func(p *Pending) {
 		p.LedgerNonce = "n"
-		p.Enter(OpenOperation{LogicalID: "Sealed", ResourceType: "AWS::Logs::LogGroup", ChangeType: OpCreate, Stage: StageSent, StartedAt: 8})
-		p.Enter(OpenOperation{LogicalID: "Gone", ResourceType: "AWS::SNS::Topic", ChangeType: OpDelete, Stage: StageAccepted, PhysicalID: "arn", StartedAt: 9})
+		p.Enter(OpenOperation{LogicalID: "Sealed", ResourceType: "AWS::Logs::LogGroup", ChangeType: OpCreate, ProvisionedBy: BySDK, Stage: StageSent, StartedAt: 8})
+		p.Enter(OpenOperation{LogicalID: "Gone", ResourceType: "AWS::SNS::Topic", ChangeType: OpDelete, ProvisionedBy: BySDK, Stage: StageAccepted, PhysicalID: "arn", StartedAt: 9})
 	}); err != nil {
 		t.Fatal(err)
 	}

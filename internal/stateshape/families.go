@@ -180,10 +180,10 @@ var pending = members(map[string]member{
 		"name": opt(filled), "nameOrigin": opt(one("generated", "declared")),
 		"responseKey": opt(filled), "requestId": opt(filled), "answerBy": opt(millis),
 		"properties": opt(object), "propertiesOmitted": opt(boolean), "previous": opt(resource),
-		"deletionPolicy": opt(policy), "updateReplacePolicy": opt(policy), "dependencies": opt(list(filled)), "roleArn": opt(filled),
+		"deletionPolicy": opt(policy), "updateReplacePolicy": opt(policy), "dependencies": opt(list(filled)), "roleArn": opt(filled), "void": opt(boolean),
 	}))),
 	"leftovers": must(list(members(map[string]member{
 		"logicalId": must(filled), "resourceType": must(filled), "physicalId": must(filled), "provisionedBy": must(layer),
-		"previous": opt(resource), "reason": must(one("replaced", "remnant", "superseded")), "since": must(millis),
+		"previous": opt(resource), "reason": must(one("replaced", "remnant", "superseded")), "since": must(millis), "void": opt(boolean),
 	}))),
 })

@@ -32,7 +32,7 @@ func Outputs() []Output {
 		{"unchanged", "How many resources had nothing to do."},
 		{"unaddressed", "What was left to take care of, the reason for the outcome `partial` or for a rollback that is incomplete: a JSON list of {stack, logicalId, type, physicalId, reason, remedy}."},
 		{"pending", "What was let go, and the next run settles: a JSON list of {stack, logicalId, type, physicalId, change, stage, startedAt}. The stage is `sent` without an answer, `accepted`, or `settling` for what is made and recorded."},
-		{"failure-reason", "One stable word: `lock`, `registry`, `name-held`, `synth`, `template`, `credentials`, `state-conflict`, `resource`, `output`, `input` or `internal`."},
+		{"failure-reason", "One stable word: `lock`, `registry`, `name-held`, `approval`, `plan-changed`, `synth`, `template`, `credentials`, `state-conflict`, `resource`, `output`, `input` or `internal`."},
 		{"lock", "Who holds the lock that could not be had: JSON {owner, operation, stack, region, expiresAt, runUrl}."},
 		{"outputs", "The outputs of the stacks: JSON {stack: {name: value}}. A stack that the run has in several regions is named `stack (region)`."},
 		{"stacks", "Of `list` and `synth`: the names of the stacks, as a JSON list, each after those that it depends on."},

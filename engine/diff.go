@@ -64,7 +64,7 @@ func (d *deployment) rehearse(ctx context.Context) error {
 			open, openErr = d.place.ReadPending(ctx)
 		}
 	})
-	record, _, err := d.place.Read(ctx)
+	record, etag, err := d.place.Read(ctx)
 	wg.Wait()
 	if err != nil {
 		return err
@@ -80,6 +80,9 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	}
 	d.res.Plan, d.res.Changed = d.Plan, d.Plan.Changed()
 	d.expect()
+	if d.agreement != nil {
+		d.agreement.plan, d.agreement.etag = d.Plan, etag
+	}
 	d.markPending(open)
 	d.announceRefusals()
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})

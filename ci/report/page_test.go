@@ -109,7 +109,7 @@ func TestFunctionsAreReadable(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"Ref":"X"}`: `{"Ref":"X"}`,
 		`{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":sqs:",{"Fn::GetAtt":["Q","Arn"]}]]}`: `"arn:${AWS::Partition}:sqs:${Q.Arn}"`,
-		`{"Fn::Join":["",["a",{"Fn::ImportValue":"E"}]]}`:                                        `"a${{\"Fn::ImportValue\":\"E\"}}"`,
+		`{"Fn::Join":["",["a",{"Fn::ImportValue":"E"}]]}`:                                        `"a${Fn::ImportValue E}"`,
 		`{"Fn::Join":[",",["a","b"]]}`:                                                           `{"Fn::Join":[",",["a","b"]]}`,
 		`{"Fn::Join":["",{"Ref":"L"}]}`:                                                          `{"Fn::Join":["",{"Ref":"L"}]}`,
 	} {

@@ -1,9 +1,10 @@
 package report
 
 import (
-	"fmt"
 	"strings"
-	"text/tabwriter"
+
+	grid "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/org/cdkd-action/engine/exposure"
 	"github.com/org/cdkd-action/engine/plan"
@@ -15,21 +16,18 @@ import (
 func exposureText(p *plan.Plan) string {
 	var b strings.Builder
 	for _, part := range []struct {
-		kind        exposure.Kind
-		title, head string
+		kind  exposure.Kind
+		title string
+		head  grid.Row
 	}{
-		{exposure.Permission, "Permission changes", "RESOURCE\tEFFECT\tWHO\tWHAT\tON\tIF"},
-		{exposure.Network, "Network rule changes", "RESOURCE\tEFFECT\tWHO\tWHAT\t\t"},
+		{exposure.Permission, "Permission changes", grid.Row{"", "RESOURCE", "EFFECT", "WHO", "WHAT", "ON", "IF"}},
+		{exposure.Network, "Network rule changes", grid.Row{"", "RESOURCE", "EFFECT", "WHO", "WHAT"}},
 	} {
-		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		n := 0
+		w := cells()
 		eachPlan(p, func(pl *plan.Plan) {
 			for _, r := range exposure.Of(pl) {
 				if r.Kind != part.kind {
 					continue
-				}
-				if n++; n == 1 {
-					fmt.Fprintf(w, "\n%s:\n  \t%s\n", part.title, part.head)
 				}
 				sign, resource := "[-]", r.Change.LogicalID
 				if r.Added {
@@ -42,16 +40,36 @@ func exposureText(p *plan.Plan) string {
 				if r.Deny {
 					effect = "Deny"
 				}
-				fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\n", sign, cellText(resource), effect, cellText(r.Who), cellText(r.What), cellText(r.On), cellText(r.Conditions))
+				row := grid.Row{sign, cellText(resource), effect, cellText(r.Who), cellText(r.What), cellText(r.On), cellText(r.Conditions)}
+				w.AppendRow(row[:len(part.head)])
 			}
 		})
-		w.Flush() // into memory
+		if w.Length() > 0 {
+			w.AppendHeader(part.head)
+			b.WriteString("\n" + part.title + ":\n")
+			for line := range strings.Lines(w.Render()) {
+				b.WriteString(strings.TrimRight("  "+line, " \n") + "\n")
+			}
+		}
 	}
-	var lines []string
-	for line := range strings.Lines(b.String()) {
-		lines = append(lines, strings.TrimRight(line, " \n")+"\n")
+	return b.String()
+}
+
+// cells is a table without lines whose long cells go on below.
+func cells() grid.Writer {
+	const width = 32
+	t := grid.NewWriter()
+	style := grid.StyleDefault
+	style.Options = grid.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	style.Format.Header = text.FormatDefault
+	t.SetStyle(style)
+	var columns []grid.ColumnConfig
+	for n := range 7 {
+		columns = append(columns, grid.ColumnConfig{Number: n + 1, WidthMax: width, WidthMaxEnforcer: text.WrapSoft})
 	}
-	return strings.Join(lines, "")
+	t.SetColumnConfigs(columns)
+	return t
 }
 
 func cellText(text string) string { return oneLine(shorten(text, 120)) }

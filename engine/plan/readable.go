@@ -53,6 +53,10 @@ func placeholder(v any) string {
 		switch name, arg, _ := o.Sole(); name {
 		case "Ref":
 			text, _ = value.Text(arg)
+		case "Fn::ImportValue":
+			if export, ok := arg.(string); ok {
+				text = name + " " + export
+			}
 		case "Fn::GetAtt":
 			if l, ok := arg.([]any); ok && len(l) == 2 {
 				id, _ := value.Text(l[0])

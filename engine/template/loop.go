@@ -10,10 +10,15 @@ import (
 // deepest is how far loops may be nested, as in CloudFormation.
 const deepest = 5
 
+// mostRounds is how often the bodies of a template's loops may be written out in
+// all. CloudFormation takes 500 resources a stack; this only keeps loops within
+// loops from filling the memory.
+const mostRounds = 20000
+
 // unroll returns the template's body with every Fn::ForEach written out.
 func (s *Scope) unroll(ctx context.Context) (*value.Object, error) {
 	s.conditions = map[string]decision{}
-	u := unrolling{&evaluation{context: ctx, s: s, early: true}}
+	u := &unrolling{evaluation: &evaluation{context: ctx, s: s, early: true}}
 	out := &value.Object{}
 	for name, section := range s.t.Body.All() {
 		switch name {
@@ -29,9 +34,12 @@ func (s *Scope) unroll(ctx context.Context) (*value.Object, error) {
 	return out, nil
 }
 
-type unrolling struct{ *evaluation }
+type unrolling struct {
+	*evaluation
+	rounds int
+}
 
-func (u unrolling) value(v any, at *place, depth int) (any, error) {
+func (u *unrolling) value(v any, at *place, depth int) (any, error) {
 	switch v := v.(type) {
 	case []any:
 		out := make([]any, len(v))
@@ -74,7 +82,7 @@ func put(o *value.Object, name string, v any, at *place) error {
 }
 
 // loop writes what a loop makes into out.
-func (u unrolling) loop(out *value.Object, written any, at *place, depth int) error {
+func (u *unrolling) loop(out *value.Object, written any, at *place, depth int) error {
 	if depth > deepest {
 		return at.errorf("loops are nested more than %d deep", deepest)
 	}
@@ -95,6 +103,9 @@ func (u unrolling) loop(out *value.Object, written any, at *place, depth int) er
 		return err
 	}
 	for i, item := range items {
+		if u.rounds++; u.rounds > mostRounds {
+			return at.errorf("the loops of the template go round more than %d times", mostRounds)
+		}
 		text, mark, err := plain(item)
 		if err != nil {
 			return at.item(1).item(i).wrap(err)

@@ -2,6 +2,7 @@ package template_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -122,6 +123,21 @@ func TestReferences(t *testing.T) { // T-311 to T-314
 	}
 	if diff := cmp.Diff(want, s.References("R")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Loops within loops stop before they fill the memory.
+func TestLoopsWithoutEnd(t *testing.T) {
+	items := `"i0"`
+	for i := range 99 {
+		items += fmt.Sprintf(`, "i%d"`, i+1)
+	}
+	tmpl := parse(t, fmt.Sprintf(`{"Transform": "AWS::LanguageExtensions", "Resources": {
+		"Fn::ForEach::A": ["A", [%[1]s], {"Fn::ForEach::B&{A}": ["B", [%[1]s], {"Fn::ForEach::C": ["C", [%[1]s], {"R&{A}&{B}&{C}": {"Type": "T::T::T"}}]}]}]}}`, items))
+	_, err := tmpl.Bind(t.Context(), env, nil, &world{})
+	if err == nil || !strings.Contains(err.Error(), "Resources.Fn::ForEach::") ||
+		!strings.Contains(err.Error(), "the loops of the template go round more than 20000 times") {
+		t.Errorf("got %v", err)
 	}
 }
 

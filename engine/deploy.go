@@ -363,7 +363,11 @@ func (d *deployment) withAssets(ctx context.Context, work func(context.Context) 
 	if d.t.parent != nil || d.assets == nil {
 		return work(ctx)
 	}
-	d.assets.start(ctx, func(f asset.Asset) { d.observe(Event{Kind: AssetPublished, Text: f.String() + " is at " + f.URL()}) })
+	// What is half published is published again by the next run, so a signal ends
+	// it at once.
+	publishing, cancel := d.e.config.Window.Interruptible(ctx)
+	defer cancel()
+	d.assets.start(publishing, func(f asset.Asset) { d.observe(Event{Kind: AssetPublished, Text: f.String() + " is at " + f.URL()}) })
 	err := work(ctx)
 	if unpublished := d.assets.finish(err != nil); err == nil {
 		err = unpublished

@@ -114,7 +114,9 @@ func (d *deployment) perform(ctx context.Context, c *plan.Change) error {
 			return d.fail(c, "", err)
 		}
 	}
-	if err := d.assets.wait(ctx, resolved.Clear); err != nil {
+	publishing, cancel := d.e.config.Window.Interruptible(ctx)
+	defer cancel()
+	if err := d.assets.wait(publishing, resolved.Clear); err != nil {
 		return d.fail(c, "", err)
 	}
 	if remade, err := d.ready(ctx, c, resolved); remade || err != nil {

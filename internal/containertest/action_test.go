@@ -3,6 +3,7 @@ package containertest
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"maps"
 	"os"
 	"os/exec"
@@ -32,11 +33,16 @@ const (
 	token   = "ghs_token"
 )
 
+var built = flag.Bool("built", false, "take the images "+slim+" and "+full+" as they are")
+
 func TestAction(t *testing.T) {
 	if err := runner.Engine(t.Context()); err != nil {
 		t.Skipf("needs a Docker engine: %v", err)
 	}
-	build(t, slim, "--target", "slim")
+	if !*built {
+		build(t, slim, "--target", "slim")
+		build(t, full) // without a target, as the runner builds it
+	}
 
 	t.Run("the binary is process 1, and root", func(t *testing.T) {
 		var config struct {
@@ -51,15 +57,20 @@ func TestAction(t *testing.T) {
 		}
 	})
 	t.Run("the full image can synthesize and build images", func(t *testing.T) {
-		build(t, full) // without a target, as the runner builds it
 		for _, program := range []string{"cdkd-action", "/cdkd-action-post", "node", "npm", "git", "docker"} {
 			docker(t, "run", "--rm", "--network", "none", "--entrypoint", program, full, "--version")
 		}
 		docker(t, "run", "--rm", "--network", "none", "--entrypoint", "docker", full, "buildx", "version")
 	})
+	t.Run("the slim image is small, and has a post step", testSlimIsSmall)
 	t.Run("deploy, again, and what cannot be", testDeploy)
 	t.Run("diff on a pull request", testPullRequest)
 	t.Run("cancel in the middle, and resume", testCancel)
+	t.Run("table", testTable)
+	t.Run("a second signal, on a terminal", testSecondSignal)
+	if *figures {
+		t.Run("figures", testFigures)
+	}
 }
 
 func testDeploy(t *testing.T) {
@@ -166,7 +177,13 @@ type awsAccount struct {
 
 func newAccount(t *testing.T) *awsAccount {
 	t.Helper()
-	s, err := sandbox.Start(t.Context(), sandbox.Options{AccountID: account, Region: region})
+	return newAccountWith(t, sandbox.Options{}, region)
+}
+
+func newAccountWith(t *testing.T, opt sandbox.Options, region string) *awsAccount {
+	t.Helper()
+	opt.AccountID, opt.Region = account, region
+	s, err := sandbox.Start(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,13 +228,23 @@ func newAccount(t *testing.T) *awsAccount {
 
 func (a *awsAccount) start(t *testing.T, app string, with map[string]string) *runner.Step {
 	t.Helper()
+	return a.startUse(t, a.use(slim, app, with))
+}
+
+// use is a step that uses the Action.
+func (a *awsAccount) use(image, app string, with map[string]string) runner.Use {
 	with = maps.Clone(with)
 	with["app"], with["state-bucket"] = app, bucket
-	step, err := a.job.Start(runner.Use{
-		Action: a.action, Image: slim, With: with, Env: a.env, Event: a.event, Token: token,
+	return runner.Use{
+		Action: a.action, Image: image, With: with, Env: a.env, Event: a.event, Token: token,
 		// The sandbox listens on the host's loopback.
 		Network: "host",
-	})
+	}
+}
+
+func (a *awsAccount) startUse(t *testing.T, use runner.Use) *runner.Step {
+	t.Helper()
+	step, err := a.job.Start(use)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,16 @@ type Step struct {
 	ended   time.Time
 
 	cancelled time.Time // zero when it was not
+	timedOut  bool
 }
+
+func (s *Step) signalled() { s.cancelled = time.Now() }
+
+// Started is when the docker client was started.
+func (s *Step) Started() time.Time { return s.started }
+
+// Cancelled is when the first signal was sent.
+func (s *Step) Cancelled() time.Time { return s.cancelled }
 
 // fileCommands are the files that a step may write, each with the name that the
 // runner gives it.
@@ -194,7 +203,7 @@ const (
 // Cancel cancels the step and returns when the docker client has ended, which
 // is after ten seconds at the latest. The container may outlive it.
 func (s *Step) Cancel() {
-	s.cancelled = time.Now()
+	s.signalled()
 	for _, rung := range []struct {
 		signal syscall.Signal
 		wait   time.Duration

@@ -80,6 +80,9 @@ func (s *Step) result() (*Result, error) {
 	switch {
 	case !s.cancelled.IsZero():
 		r.Conclusion, r.CancelTook = Cancelled, s.ended.Sub(s.cancelled)
+		if s.timedOut {
+			r.Conclusion = Failure
+		}
 	case r.ExitCode != 0 || len(r.Faults) > 0:
 		r.Conclusion = Failure
 	default:

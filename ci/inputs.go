@@ -131,6 +131,12 @@ type Inputs struct {
 	Comment     CommentMode
 	CommentKey  string
 
+	Assets             bool
+	AssetBucket        string
+	ContainerRepo      string
+	Dismantle          bool
+	IncludeStateBucket bool
+
 	LegacyBucket string
 	NewBucket    string
 	RemoveLegacy bool

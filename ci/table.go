@@ -52,8 +52,15 @@ var commands = []Command{
 		asks:        func(in *Inputs) bool { return !in.DryRun }},
 	{Name: Scrub, MaxStacks: -1,
 		Description: "Take secrets that the app refers to out of what is recorded of its stacks, where an older release or another program left them, and remove the earlier versions of those records. Exits with 1 when the name of something recorded holds one, and with 2 when a stack could not be scrubbed."},
-	{Name: Bootstrap, MaxStacks: 0,
-		Description: "Make the state bucket, with versions, encryption, and a policy that keeps other accounts out."},
+	{Name: Bootstrap, MaxStacks: 0, Consent: "deletes the asset storage of the region",
+		Description: "Make the state bucket, with versions, encryption, and a policy that keeps other accounts out; and a bucket and a repository for assets in the region, unless assets is false. With destroy, delete these again.",
+		asks:        func(in *Inputs) bool { return in.Dismantle },
+		refuse: func(in *Inputs) (string, string) {
+			if in.IncludeStateBucket && !in.Dismantle {
+				return "include-state-bucket", "it is for destroy; without that nothing is deleted"
+			}
+			return "", ""
+		}},
 	{Name: StateInfo, MaxStacks: 0,
 		Description: "Show which state bucket is used, what chose it, and what is in it."},
 	{Name: StateList, Alias: "ls", MaxStacks: 0,
@@ -202,7 +209,7 @@ var table = []Input{
 		Description: "Say what would be done and write nothing."},
 	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff, Scrub},
 		Description: "Exit with 1 when something would change; for `scrub`, when a secret was found."},
-	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{OrphanPaths, StateOrphan, StateMigrate, EventsPrune}),
+	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{Bootstrap, OrphanPaths, StateOrphan, StateMigrate, EventsPrune}),
 		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
 	{Name: "require-approval", Field: func(in *Inputs) any { return &in.RequireApproval }, Default: string(ApprovalNever), Commands: []Name{Deploy},
 		Allowed:     []string{string(ApprovalNever), string(ApprovalBroadening), string(ApprovalAnyChange)},
@@ -214,7 +221,7 @@ var table = []Input{
 	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
 		Description: "Undo a deploy that fails. `false` keeps what was done, for the next deploy to go on from."},
 	{Name: "force", Field: func(in *Inputs) any { return &in.Force }, Default: "false", Commands: []Name{Bootstrap, Rollback, StateOrphan, OrphanPaths},
-		Description: "For `bootstrap`: put the settings on a bucket that was there before, too. For `rollback`: do not ask, as `yes`; nothing else is overridden. For `state orphan`: do not ask, and remove the lock of whoever is at work on the stack. For `orphan`: use recorded values where a reference cannot be read."},
+		Description: "For `bootstrap`: put the settings on buckets that were there before, too; with destroy, delete asset storage that is in use. For `rollback`: do not ask, as `yes`; nothing else is overridden. For `state orphan`: do not ask, and remove the lock of whoever is at work on the stack. For `orphan`: use recorded values where a reference cannot be read."},
 	{Name: "revert-failed", Field: func(in *Inputs) any { return &in.RevertFailed }, Default: "false", Commands: []Name{Rollback},
 		Description: "Also bring back what an operation that failed may have changed, and delete what a failed create left."},
 	{Name: "drop-failed", Field: func(in *Inputs) any { return &in.DropFailed }, Commands: []Name{Rollback}, Restricts: true,
@@ -267,6 +274,16 @@ var table = []Input{
 	{Name: "comment-key", Field: func(in *Inputs) any { return &in.CommentKey }, ActionOnly: true, Commands: onApp,
 		Description: "Keeps a comment of its own for steps that have this key, where several steps work on one app for the same pull request."},
 
+	{Name: "assets", Field: func(in *Inputs) any { return &in.Assets }, Default: "true", Commands: []Name{Bootstrap},
+		Description: "Make the bucket and the repository for assets, too, as the cdkd command line uses them. This program publishes to where the app says, which is what `cdk bootstrap` made."},
+	{Name: "asset-bucket", Field: func(in *Inputs) any { return &in.AssetBucket }, Commands: []Name{Bootstrap},
+		Description: "The bucket for assets. Without it, the region's, or `cdkd-assets-<account>-<region>`."},
+	{Name: "container-repo", Field: func(in *Inputs) any { return &in.ContainerRepo }, Commands: []Name{Bootstrap},
+		Description: "The repository for image assets. Without it, the region's, or `cdkd-container-assets-<account>-<region>`."},
+	{Name: "destroy", Field: func(in *Inputs) any { return &in.Dismantle }, Default: "false", Commands: []Name{Bootstrap},
+		Description: "Delete the region's bucket and repository for assets, with everything in them. Refused while a record mentions one, unless forced."},
+	{Name: "include-state-bucket", Field: func(in *Inputs) any { return &in.IncludeStateBucket }, Default: "false", Commands: []Name{Bootstrap},
+		Description: "With destroy, delete the state bucket, too. Refused while any stack is recorded in it, or another region has asset storage."},
 	{Name: "legacy-bucket", Field: func(in *Inputs) any { return &in.LegacyBucket }, Commands: []Name{StateMigrate}, Restricts: true,
 		Description: "The bucket to copy from. Without it, `cdkd-state-<account>-<region>`."},
 	{Name: "new-bucket", Field: func(in *Inputs) any { return &in.NewBucket }, Commands: []Name{StateMigrate}, Restricts: true,

@@ -191,13 +191,3 @@ func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string
 	}
 	return done, nil
 }
-
-// Bootstrap makes the state bucket, or makes sure that it is there and ours.
-func (e *Engine) Bootstrap(ctx context.Context, force bool) (state.Bootstrapped, error) {
-	account, err := e.account(ctx)
-	if err != nil {
-		return state.Bootstrapped{}, err
-	}
-	named := cmp.Or(e.config.Bucket.Input, e.config.Bucket.Environment, e.config.Bucket.CDKJSON)
-	return state.Bootstrap(ctx, e.ConfigOf(e.defaultRegion()), state.BootstrapOptions{Bucket: named, AccountID: account, Force: force})
-}

@@ -137,28 +137,6 @@ func (s *step) finish(run *result.Run) error {
 	return ended(end.StepCode)
 }
 
-func (s *step) bootstrap(ctx context.Context) error {
-	ctx, cancel := s.window.Interruptible(ctx)
-	defer cancel()
-	made, err := s.engine.Bootstrap(ctx, s.in.Force)
-	if err != nil {
-		return s.refuse(err)
-	}
-	if made.Notice != "" {
-		s.surface.Notice(ci.Annotation{Title: "State bucket", Message: made.Notice})
-	}
-	done := "is there, and was left as it is"
-	switch {
-	case made.Created:
-		done = "was made"
-	case made.Configured:
-		done = "was there; its settings were put"
-	}
-	return s.show(
-		value.NewObject("bucket", made.Bucket, "region", made.Region, "created", made.Created, "configured", made.Configured),
-		fmt.Sprintf("state bucket %s in %s %s", made.Bucket, made.Region, done))
-}
-
 func (s *step) stateShow(ctx context.Context) error {
 	ctx, cancel := s.window.Interruptible(ctx)
 	defer cancel()

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/org/cdkd-action/engine/value"
 )
 
 // storageFolder holds a marker for every region that has asset storage of its
@@ -58,4 +61,70 @@ func (s *Store) assetStorage(ctx context.Context, region string) (*AssetStorage,
 		return nil, fmt.Errorf("read the asset storage of %s: %w", region, err)
 	}
 	return &AssetStorage{Region: region, AssetBucket: o.String("assetBucket"), ContainerRepo: o.String("containerRepo")}, nil
+}
+
+// AssetStorage returns that of one region, nil when it has none. A marker may
+// stand under the region as somebody typed it.
+func (s *Store) AssetStorage(ctx context.Context, region string) (*AssetStorage, error) {
+	a, err := s.assetStorage(ctx, strings.ToLower(region))
+	if a == nil && err == nil && region != strings.ToLower(region) {
+		return s.assetStorage(ctx, region)
+	}
+	return a, err
+}
+
+// MarkAssetStorage writes down that a region has asset storage. It comes last:
+// what a marker names is there.
+func (s *Store) MarkAssetStorage(ctx context.Context, a AssetStorage) error {
+	body, err := value.MarshalIndent(value.NewObject("assetBucket", a.AssetBucket, "containerRepo", a.ContainerRepo,
+		"assetSupportVersion", value.Int(1), "createdAt", time.Now().UTC().Format(isoTime)))
+	if err == nil {
+		_, err = s.put(ctx, storageFolder+a.Region+".json", body, typeJSON, always)
+	}
+	if err != nil {
+		return fmt.Errorf("write down the asset storage of %s: %w", a.Region, err)
+	}
+	return nil
+}
+
+// UnmarkAssetStorage removes what MarkAssetStorage wrote, earlier versions too.
+func (s *Store) UnmarkAssetStorage(ctx context.Context, region string) error {
+	key := storageFolder + region + ".json"
+	if err := s.remove(ctx, key); err != nil {
+		return fmt.Errorf("remove the marker of the asset storage of %s: %w", region, err)
+	}
+	s.purgeOrWarn(ctx, key)
+	return nil
+}
+
+// Mentions returns the keys of the records and open operations, under whatever
+// prefix of the bucket, in which one of the names stands; of all of them when
+// none is given. What cannot be read is an error: it may hold one.
+func (s *Store) Mentions(ctx context.Context, names ...string) (found []string, err error) {
+	var keys []string
+	err = s.list(ctx, "", "", func(key string) bool {
+		if strings.HasSuffix(key, "/"+recordName) || strings.HasSuffix(key, "/"+pendingName) {
+			keys = append(keys, key)
+		}
+		return true
+	})
+	if err != nil || len(names) == 0 {
+		return keys, err
+	}
+	holds, errs := make([]bool, len(keys)), make([]error, len(keys))
+	parallel(len(keys), func(i int) {
+		body, _, err := s.get(ctx, keys[i])
+		if errs[i] = err; errors.Is(err, errAbsent) {
+			errs[i] = nil
+		}
+		for _, name := range names {
+			holds[i] = holds[i] || strings.Contains(string(body), name)
+		}
+	})
+	for i, key := range keys {
+		if holds[i] {
+			found = append(found, key)
+		}
+	}
+	return found, errors.Join(errs...)
 }

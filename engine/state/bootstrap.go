@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type BootstrapOptions struct {
 	AccountID string // that the bucket must belong to
 	// Force puts the settings on a bucket that was there before, too.
 	Force bool
+	// What the bucket is for, in messages; "" is the state.
+	What string
 }
 
 // A Bootstrapped is a state bucket that is there.
@@ -69,7 +72,7 @@ func Bootstrap(ctx context.Context, cfg aws.Config, opt BootstrapOptions) (Boots
 		return b, errors.New("bootstrap: without the account's id nobody can say whose the bucket is")
 	}
 	if err := b.make(ctx, cfg, opt); err != nil {
-		return b, fmt.Errorf("bootstrap state bucket %s in %s: %w", b.Bucket, b.Region, err)
+		return b, fmt.Errorf("bootstrap %s bucket %s in %s: %w", cmp.Or(opt.What, "state"), b.Bucket, b.Region, err)
 	}
 	return b, nil
 }

@@ -151,7 +151,7 @@ func (m *migration) run(ctx context.Context, cfg aws.Config) (err error) {
 	if !m.opt.Remove {
 		return nil
 	}
-	if err := m.from.demolish(ctx); err != nil {
+	if err := m.from.Demolish(ctx); err != nil {
 		return err
 	}
 	m.Removed = true
@@ -296,8 +296,8 @@ func (m *migration) verify(ctx context.Context, copied content) error {
 	return nil
 }
 
-// demolish deletes the bucket with every version of everything in it.
-func (s *Store) demolish(ctx context.Context) error {
+// Demolish deletes the bucket with every version of everything in it.
+func (s *Store) Demolish(ctx context.Context) error {
 	pages := s3.NewListObjectVersionsPaginator(s.client, &s3.ListObjectVersionsInput{Bucket: &s.bucket})
 	for pages.HasMorePages() {
 		out, err := pages.NextPage(ctx)

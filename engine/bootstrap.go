@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/ecr"
+	"github.com/aws/aws-sdk-go-v2/service/ecr/types"
+
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// BootstrapOptions say what to make.
+type BootstrapOptions struct {
+	Force    bool // put the settings on buckets that were there before, too
+	NoAssets bool // only the state bucket
+
+	AssetBucket, ContainerRepo string // "": those of the region's marker, or else the default ones
+}
+
+// A Bootstrapped account has a state bucket, and asset storage in a region unless
+// that was not wanted.
+type Bootstrapped struct {
+	State  state.Bootstrapped
+	Assets *state.AssetStorage // nil: not wanted
+}
+
+// Bootstrap makes the state bucket, or makes sure that it is there and ours, and
+// then a bucket and a repository for assets; what names them is written last.
+func (e *Engine) Bootstrap(ctx context.Context, opt BootstrapOptions) (b Bootstrapped, err error) {
+	account, err := e.account(ctx)
+	if err != nil {
+		return b, err
+	}
+	region := e.defaultRegion()
+	cfg := e.ConfigOf(region)
+	named := cmp.Or(e.config.Bucket.Input, e.config.Bucket.Environment, e.config.Bucket.CDKJSON)
+	b.State, err = state.Bootstrap(ctx, cfg, state.BootstrapOptions{Bucket: named, AccountID: account, Force: opt.Force})
+	if err != nil || opt.NoAssets {
+		return b, err
+	}
+	store, err := state.Open(ctx, cfg, state.Options{Bucket: b.State.Bucket, Prefix: e.config.Prefix, Region: b.State.Region, Account: e.account,
+		Warn: func(text string) { e.observe(Event{Kind: Warning, Text: text}) }})
+	if err != nil {
+		return b, err
+	}
+	marked, err := store.AssetStorage(ctx, region)
+	if err != nil {
+		return b, err
+	}
+	want := state.AssetStorage{
+		Region:        region,
+		AssetBucket:   fmt.Sprintf("cdkd-assets-%s-%s", account, region),
+		ContainerRepo: fmt.Sprintf("cdkd-container-assets-%s-%s", account, region),
+	}
+	if marked != nil {
+		want = *marked
+	}
+	want.AssetBucket, want.ContainerRepo = cmp.Or(opt.AssetBucket, want.AssetBucket), cmp.Or(opt.ContainerRepo, want.ContainerRepo)
+	if _, err := state.Bootstrap(ctx, cfg, state.BootstrapOptions{Bucket: want.AssetBucket, AccountID: account, Force: opt.Force, What: "asset"}); err != nil {
+		return b, err
+	}
+	_, err = ecr.NewFromConfig(cfg).CreateRepository(ctx, &ecr.CreateRepositoryInput{RepositoryName: &want.ContainerRepo})
+	if err != nil && !errors.As(err, new(*types.RepositoryAlreadyExistsException)) {
+		return b, fmt.Errorf("make repository %s in %s: %w", want.ContainerRepo, region, err)
+	}
+	if marked == nil || *marked != want {
+		if err := store.MarkAssetStorage(ctx, want); err != nil {
+			return b, err
+		}
+	}
+	b.Assets = &want
+	return b, nil
+}
+
+// DismantleOptions say what of a bootstrap is to go.
+type DismantleOptions struct {
+	Force       bool // although something recorded uses it
+	StateBucket bool // the state bucket, too
+	Consent     func(Dismantled) bool
+}
+
+// A Dismantled bootstrap is what was deleted, or is to be.
+type Dismantled struct {
+	Assets      *state.AssetStorage // nil: there was none in the region
+	StateBucket string              // "": it stays
+	Declined    bool                // nothing was done
+}
+
+// A UsedError says that what a bootstrap made is still in use.
+type UsedError struct {
+	What string
+	By   []string // keys
+}
+
+func (e *UsedError) Error() string {
+	return fmt.Sprintf("%s cannot go, because of %s", e.What, strings.Join(e.By, ", "))
+}
+
+// Remedy says what to do about it.
+func (e *UsedError) Remedy() string { return "destroy those stacks first" }
+
+// Dismantle deletes the asset storage of a region, its marker last, and the state
+// bucket if that is asked for.
+func (e *Engine) Dismantle(ctx context.Context, opt DismantleOptions) (d Dismantled, err error) {
+	region := e.defaultRegion()
+	store, err := e.open(ctx)
+	if err != nil {
+		return d, err
+	}
+	if d.Assets, err = store.AssetStorage(ctx, region); err != nil {
+		return d, err
+	}
+	if a := d.Assets; a != nil && !opt.Force {
+		users, err := store.Mentions(ctx, a.AssetBucket, a.ContainerRepo)
+		if err != nil {
+			return d, err
+		}
+		if users != nil {
+			return d, &UsedError{"the asset storage of " + region, users}
+		}
+	}
+	if opt.StateBucket {
+		d.StateBucket = store.Bucket()
+		users, err := store.Mentions(ctx)
+		if err != nil {
+			return d, err
+		}
+		others, err := store.AssetStorages(ctx)
+		if err != nil {
+			return d, err
+		}
+		for _, o := range others {
+			if d.Assets == nil || o.Region != d.Assets.Region {
+				users = append(users, "the asset storage of "+o.Region)
+			}
+		}
+		if users != nil {
+			slices.Sort(users)
+			return d, &UsedError{"state bucket " + d.StateBucket, users}
+		}
+	}
+	if d.Assets == nil && d.StateBucket == "" {
+		return d, nil
+	}
+	if opt.Consent != nil && !opt.Consent(d) {
+		d.Declined = true
+		return d, nil
+	}
+	if d.Assets != nil {
+		if err := e.dismantleAssets(ctx, store, *d.Assets); err != nil {
+			return d, err
+		}
+	}
+	if d.StateBucket != "" {
+		return d, store.Demolish(ctx)
+	}
+	return d, nil
+}
+
+func (e *Engine) dismantleAssets(ctx context.Context, store *state.Store, a state.AssetStorage) error {
+	cfg := e.ConfigOf(e.defaultRegion())
+	assets, err := state.Open(ctx, cfg, state.Options{Bucket: a.AssetBucket, Account: e.account})
+	if err != nil {
+		return err
+	}
+	if err := assets.Demolish(ctx); err != nil && !is[*state.NoBucketError](err) {
+		return fmt.Errorf("delete asset bucket %s: %w", a.AssetBucket, err)
+	}
+	_, err = ecr.NewFromConfig(cfg).DeleteRepository(ctx, &ecr.DeleteRepositoryInput{RepositoryName: &a.ContainerRepo, Force: true})
+	if err != nil && !errors.As(err, new(*types.RepositoryNotFoundException)) {
+		return fmt.Errorf("delete repository %s: %w", a.ContainerRepo, err)
+	}
+	return store.UnmarkAssetStorage(ctx, a.Region)
+}

@@ -56,6 +56,14 @@ func (c *creates) wait() {
 	c.writing.Wait()
 }
 
+func newCreates() *creates {
+	return &creates{
+		opened: make(chan struct{}),
+		names:  map[string]*nameCheck{}, looking: map[string]*sync.WaitGroup{}, entries: map[string]*entering{},
+		tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{}, unchecked: map[string]bool{},
+	}
+}
+
 // openLedger opens the ledger. Nothing is read that is not there.
 func (d *deployment) openLedger(ctx context.Context, before reading) {
 	ledger := d.place.OpenLedger(ctx, before.presence.Ledger, before.record)

@@ -128,7 +128,7 @@ func (d *deployment) takeDown(ctx context.Context, opt DestroyOptions) error {
 			return err
 		}
 		if record == nil {
-			return nil
+			record = state.NewRecord(d.t.Name, d.t.Region) // though a dead deploy may have made something
 		}
 		if len(record.Resources) > 0 && !opt.Consent(d.t.Name, removal(d.t, record)) {
 			d.observe(Event{Kind: Notice, Text: "not destroyed: declined"})
@@ -201,15 +201,21 @@ func (d *deployment) destroy(ctx context.Context) error {
 	if exporting() {
 		asking.Go(func() { consumers() })
 	}
+	before := r
+	asking.Go(func() { d.openStrays(reads, before) })
 	// Deleting goes by what is recorded now that the lock is held.
-	if err := d.place.Confirm(reads, r.etag); errors.As(err, new(*state.ConflictError)) {
-		r.presence.Journal = true // it may have come with the change
+	err = d.place.Confirm(reads, r.etag)
+	asking.Wait()
+	if errors.As(err, new(*state.ConflictError)) {
+		r.presence.Journal, r.presence.Ledger = true, true // they may have come with the change
 		r.record, r.etag, err = d.place.Read(reads)
-		if err != nil {
-			return err
-		}
-	} else if err != nil {
+		d.openStrays(reads, r)
+	}
+	if err != nil {
 		return err
+	}
+	if r.record == nil && d.creates != nil && len(d.creates.open) > 0 {
+		r.record = state.NewRecord(d.t.Name, d.t.Region) // a first deploy died before it saved anything
 	}
 	if r.record == nil {
 		// It may be recorded under another prefix than the one that was named.
@@ -254,6 +260,11 @@ func (d *deployment) destroy(ctx context.Context) error {
 		d.settleJournal(ctx)
 	}
 	d.tidyLock(ctx)
+	if len(d.adoptStrays(ctx)) > 0 {
+		d.world.mu.Lock()
+		d.Plan.Changes = removal(d.t, d.world.record).Changes
+		d.world.mu.Unlock()
+	}
 	err = d.removeAll(ctx)
 	var wg sync.WaitGroup
 	d.finishHistory(&wg, err)

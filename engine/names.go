@@ -25,11 +25,7 @@ type nameCheck struct {
 
 // named are the creates whose names are to be looked up.
 func (d *deployment) named() *creates {
-	all := &creates{
-		opened: make(chan struct{}),
-		names:  map[string]*nameCheck{}, looking: map[string]*sync.WaitGroup{}, entries: map[string]*entering{},
-		tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{}, unchecked: map[string]bool{},
-	}
+	all := newCreates()
 	for _, c := range d.Changes {
 		if c.Action != plan.Create {
 			continue

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -11,14 +12,23 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-// A stray is what a create of an earlier run may have made that the template
-// does not have any more: the run was killed before it knew, and the app was
-// changed since. What is declared still is found again by its own create.
+// A stray is what a create of an earlier run may have made that nothing names:
+// the run was killed before it knew, and the app was changed since, or the stack
+// is destroyed. What a deploy finds declared still is found again by its own
+// create.
 
 // strayed tells whether an earlier run may have left strays, though nothing
 // else is to be done.
 func (d *deployment) strayed(r reading) bool {
 	return d.lock != nil && d.lock.TookOver != nil && r.presence.Ledger
+}
+
+// openStrays opens the ledger for a stack that is taken down.
+func (d *deployment) openStrays(ctx context.Context, r reading) {
+	if r.presence.Ledger {
+		d.creates = newCreates()
+		d.openLedger(ctx, r)
+	}
 }
 
 // strays are the logical ids of creates that an earlier run wrote down, that no
@@ -44,13 +54,16 @@ func (d *deployment) adoptStrays(ctx context.Context) (found []string) {
 		entry := d.creates.open[id]
 		physicalID, looked, err := d.findStray(ctx, id, entry)
 		switch {
+		case err != nil && d.t.Template == nil:
+			// The record stays, and with it what would have the stray found.
+			d.unaddressed(id, entry.Type(), "", fmt.Sprintf("an earlier run began to create it; whether it exists could not be looked up: %v", err), "destroy again")
 		case err != nil:
 			d.warn("an earlier run began to create %s (%s), which the template does not have any more; whether it exists could not be looked up: %v", id, entry.Type(), err)
 		case !looked:
-			d.warn("an earlier run began to create %s (%s), which the template does not have any more; whether it exists cannot be told for this type: look, and delete it by hand", id, entry.Type())
+			d.warn("an earlier run began to create %s (%s), which nothing names any more; whether it exists cannot be told for this type: look, and delete it by hand", id, entry.Type())
 		case physicalID != "":
 			d.observe(Event{Kind: Notice, LogicalID: id, Type: entry.Type(), PhysicalID: physicalID,
-				Text: "found: an earlier run made it and ended before it knew; the template does not have it any more"})
+				Text: "found: an earlier run made it and ended before it knew; it goes"})
 			d.change(func(r *state.Record) {
 				r.Set(id, &state.Resource{PhysicalID: physicalID, ResourceType: entry.Type(), Properties: &value.Object{}, ProvisionedBy: state.BySDK})
 			})

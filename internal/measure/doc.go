@@ -8,6 +8,7 @@
 //
 //	go run ./internal/measure            the table of docs/figures.md
 //	go run ./internal/measure -requests  and what was sent when
+//	go run ./internal/measure -calls     what each command asks, as there
 //	go test -bench . ./internal/measure  the same runs as benchmarks
 //
 // What does not depend on time, requests and round trips, is held to a budget

@@ -19,17 +19,18 @@ import (
 func main() {
 	repeat := flag.Int("repeat", 3, "how often to run everything; the middle of each figure is shown")
 	requests := flag.Bool("requests", false, "show what was sent in the last round, and when")
+	tabulate := flag.Bool("calls", false, "show what each command asks of AWS, instead of what it costs")
 	program := flag.String("program", "", "the binary to measure; built when not given")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := report(ctx, os.Stdout, *program, max(*repeat, 1), *requests); err != nil {
+	if err := report(ctx, os.Stdout, *program, max(*repeat, 1), *requests, *tabulate); err != nil {
 		fmt.Fprintln(os.Stderr, "measure:", err)
 		os.Exit(1)
 	}
 }
 
-func report(ctx context.Context, out io.Writer, program string, repeat int, requests bool) error {
+func report(ctx context.Context, out io.Writer, program string, repeat int, requests, tabulate bool) error {
 	if program == "" {
 		dir, err := os.MkdirTemp("", "cdkd-action-build-")
 		if err != nil {
@@ -39,6 +40,9 @@ func report(ctx context.Context, out io.Writer, program string, repeat int, requ
 		if program, err = build(ctx, dir); err != nil {
 			return err
 		}
+	}
+	if tabulate {
+		return calls(ctx, out, program)
 	}
 	chapters := []chapter{first, same, eight, gone, ten}
 	samples := map[string][]sample{}

@@ -67,18 +67,24 @@ type sample struct {
 	peak  int64         // bytes of memory in use at most; 0 where the system does not tell
 }
 
-// run runs the program as a workflow step, and fails unless it ends well.
-func (g *ground) run(ctx context.Context, command, app, concurrency string) (sample, error) {
+// run runs the program as a workflow step, and fails unless it ends as the
+// chapter has to. What fails is not rolled back.
+func (g *ground) run(ctx context.Context, c chapter, app string) (sample, error) {
 	files, err := os.MkdirTemp(g.dir, "step-")
 	if err != nil {
 		return sample{}, err
+	}
+	stacks := stackName
+	if strings.HasPrefix(c.command, "state ") {
+		stacks = "" // it is about all that there are
 	}
 	cmd := exec.CommandContext(ctx, g.program, "action")
 	cmd.Env = append(g.aws.Env(), "PATH="+os.Getenv("PATH"), "HOME="+files,
 		"GITHUB_ACTIONS=true", "CI=true", "GITHUB_RUN_ID=1000", "GITHUB_RUN_ATTEMPT=1",
 		"GITHUB_REPOSITORY=acme/wide", "GITHUB_SERVER_URL=https://github.com", "GITHUB_EVENT_NAME=push",
 		"GITHUB_OUTPUT="+filepath.Join(files, "output"), "GITHUB_STEP_SUMMARY="+filepath.Join(files, "summary"), "GITHUB_STATE="+filepath.Join(files, "state"),
-		"INPUT_COMMAND="+command, "INPUT_APP="+app, "INPUT_STACKS="+stackName, "INPUT_STATE-BUCKET="+bucket, "INPUT_CONCURRENCY="+concurrency, "INPUT_YES="+strconv.FormatBool(command == "destroy"))
+		"INPUT_COMMAND="+c.command, "INPUT_APP="+app, "INPUT_STACKS="+stacks, "INPUT_STATE-BUCKET="+bucket, "INPUT_CONCURRENCY="+c.concurrency,
+		"INPUT_YES="+strconv.FormatBool(c.command == "destroy" || c.command == "rollback"), "INPUT_ROLLBACK="+strconv.FormatBool(!c.fails))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 
@@ -90,8 +96,8 @@ func (g *ground) run(ctx context.Context, command, app, concurrency string) (sam
 	peak := watch(cmd.Process.Pid)
 	err = cmd.Wait()
 	s := sample{wall: time.Since(start), peak: peak(), log: g.aws.Log()}
-	if err != nil {
-		return s, fmt.Errorf("%s of %s: %w\n%s", command, app, err, out.String())
+	if (err != nil) != c.fails {
+		return s, fmt.Errorf("%s of %s: %v\n%s", c.command, app, err, out.String())
 	}
 	if len(s.log) == 0 {
 		return s, errors.New("the program sent no request")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/org/cdkd-action/internal/sandbox"
 )
 
 // The wide stack, before and after the change of 8 of its resources.
@@ -13,28 +15,27 @@ var (
 	changed = app{each: 8, changed: true}
 )
 
-const (
-	latency   = 100 * time.Millisecond
-	byDefault = "" // what the input concurrency is without a word
-)
+const latency = 100 * time.Millisecond
 
 // A chapter is one run of the program on the wide stack.
 type chapter struct {
 	name        string
 	command     string
 	app         app
-	concurrency string
+	concurrency string // "" is the default
 
 	needs []need // what the result waits for; nil where nobody reviewed it
 	limit string // what the figures may be, for the table
+
+	fails bool // one of its updates of a queue does
 }
 
 var (
-	first = chapter{"first deploy", "deploy", wide, byDefault, firstDeploy(), "time ≤ 1.3 × needed, memory ≤ 120 MB, first request ≤ 150 ms"}
-	same  = chapter{"deploy without a change", "deploy", wide, byDefault, nil, "requests ≤ 12, one after another ≤ 4"}
-	eight = chapter{"update of 8 queues", "deploy", changed, byDefault, nil, ""}
-	gone  = chapter{"destroy", "destroy", changed, byDefault, nil, ""}
-	ten   = chapter{"first deploy, `concurrency: 10`", "deploy", wide, "10", firstDeploy(), ""}
+	first = chapter{name: "first deploy", command: "deploy", app: wide, needs: firstDeploy(), limit: "time ≤ 1.3 × needed, memory ≤ 120 MB, first request ≤ 150 ms"}
+	same  = chapter{name: "deploy without a change", command: "deploy", app: wide, limit: "requests ≤ 12, one after another ≤ 4"}
+	eight = chapter{name: "update of 8 queues", command: "deploy", app: changed}
+	gone  = chapter{name: "destroy", command: "destroy", app: changed}
+	ten   = chapter{name: "first deploy, `concurrency: 10`", command: "deploy", app: wide, concurrency: "10", needs: firstDeploy()}
 )
 
 // story runs the chapters one after the other, on one AWS.
@@ -68,7 +69,11 @@ func (g *ground) play(ctx context.Context, c chapter) (sample, error) {
 	if err := c.app.write(dir); err != nil {
 		return sample{}, err
 	}
-	s, err := g.run(ctx, c.command, dir, c.concurrency)
+	if c.fails {
+		id := g.aws.AddFault(sandbox.Fault{Service: "sqs", Action: "SetQueueAttributes", Count: 1, Code: "InvalidAttributeValue", Message: "as measured"})
+		defer g.aws.RemoveFault(id)
+	}
+	s, err := g.run(ctx, c, dir)
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", c.name, err)
 	}

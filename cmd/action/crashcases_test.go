@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/org/cdkd-action/internal/sandbox"
+)
+
+// A disturbance is what happens to one request of a run.
+type disturbance struct {
+	name  string
+	fault sandbox.Fault
+	kill  bool // the program is killed while the fault holds the request
+}
+
+var disturbances = []disturbance{
+	{"killed before", sandbox.Fault{Hold: true, Drop: true}, true},
+	{"killed after", sandbox.Fault{Hold: true, Drop: true, After: true}, true},
+	{"answer lost", sandbox.Fault{Drop: true, After: true}, false},
+	{"answered 500", sandbox.Fault{Status: http.StatusInternalServerError, Code: "InternalFailure", Message: "as the test wants it"}, false},
+	{"throttled", sandbox.Fault{Status: http.StatusBadRequest, Code: "ThrottlingException", Message: "as the test wants it"}, false},
+	{"denied", sandbox.Fault{Status: http.StatusForbidden, Code: "AccessDenied", Message: "as the test wants it"}, false},
+}
+
+// A crashStory is a run that is disturbed and the one that has to put it right.
+type crashStory struct {
+	name   string
+	before [][]string // runs that are not disturbed; the last may fail
+	run    []string
+	after  []string
+}
+
+var (
+	deployCrash  = []string{"deploy", "--app", "crash"}
+	deployBroken = []string{"deploy", "--app", "broken"}
+	destroyCrash = []string{"destroy", "--app", "crash", "--yes"}
+	rollBack     = []string{"rollback", "--yes"} // of whatever there is to roll back
+)
+
+// The story of the failed deploy rolls back by itself.
+var crashStories = []crashStory{
+	{"deploy", nil, deployCrash, deployCrash},
+	{"failed deploy", [][]string{deployCrash}, deployBroken, deployCrash},
+	{"rollback", [][]string{deployCrash, append(slices.Clip(deployBroken), "--no-rollback")}, rollBack, rollBack},
+	{"destroy", [][]string{deployCrash}, destroyCrash, destroyCrash},
+}
+
+// A crashCase is a disturbance of one request.
+type crashCase struct {
+	name string
+	disturbance
+}
+
+// everyCase disturbs every request, in every way.
+func everyCase(log []sandbox.Request) (cases []crashCase) {
+	for _, d := range disturbances {
+		for i := range log {
+			d.fault.Nth = i + 1
+			cases = append(cases, crashCase{fmt.Sprintf("%s %d", d.name, i+1), d})
+		}
+	}
+	return cases
+}
+
+// kinds are the kinds of requests that are disturbed already.
+type kinds struct {
+	seen map[sandbox.Fault]bool
+	turn int // of the ways to disturb
+}
+
+// volatile is where what is made up in each run begins in a name.
+var volatile = regexp.MustCompile(`\b(vpc|subnet|user)-\w+|[0-9a-f-]{36}|\b[A-Z0-9]{26}\b`)
+
+// cases are the first requests of each kind that was not disturbed yet: by call
+// and by what it is about. Those on the state bucket are of another kind in each
+// story.
+func (k *kinds) cases(log []sandbox.Request) (cases []crashCase) {
+	here := map[sandbox.Fault]bool{}
+	for _, r := range log {
+		about, own := strings.CutPrefix(r.Resource, stateBucket+"/")
+		switch {
+		case strings.HasSuffix(about, ".jsonl"):
+			about = ".jsonl"
+		case strings.HasPrefix(about, "custom-resource-responses/"):
+			about = "custom-resource-responses/"
+		default:
+			if at := volatile.FindStringIndex(about); at != nil {
+				about = about[:at[0]]
+			}
+		}
+		kind := sandbox.Fault{Service: r.Service, Action: r.Action, Mentions: about, Nth: 1}
+		if here[kind] || !own && k.seen[kind] {
+			continue
+		}
+		here[kind], k.seen[kind] = true, true
+		d := disturbances[k.turn%len(disturbances)]
+		k.turn++
+		d.fault.Service, d.fault.Action, d.fault.Mentions, d.fault.Nth = kind.Service, kind.Action, kind.Mentions, kind.Nth
+		cases = append(cases, crashCase{fmt.Sprintf("%s %s:%s %s", d.name, r.Service, r.Action, about), d})
+	}
+	return cases
+}

@@ -213,7 +213,8 @@ func TestNoSecretComesOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := map[string]string{"result": done, "markdown": Markdown(run), "text": Text(run), "json": json, "title": Title(run), "plan": PlanText(run.Stacks[0].Plan)}
+		section := NewSection(run)
+		all := map[string]string{"summary": StepSummary(run), "section": section.Title + section.Body, "result": done, "markdown": Markdown(run), "text": Text(run), "json": json, "title": Title(run), "plan": PlanText(run.Stacks[0].Plan)}
 		for sink, text := range all {
 			for _, part := range strings.Split(secret, "\n") {
 				if strings.Contains(text, part) {

@@ -83,7 +83,7 @@ func (l *late) Do(r *http.Request) (*http.Response, error) {
 		body = string(b)
 		r.Body = io.NopCloser(strings.NewReader(body))
 	}
-	if !strings.Contains(body, "Action=DescribeInstances") && !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetResource") {
+	if !strings.Contains(body, "Action=DescribeInstances") && !strings.Contains(body, "Action=DescribeDBInstances") && !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetResource") {
 		return http.DefaultClient.Do(r)
 	}
 	l.mu.Lock()
@@ -210,12 +210,19 @@ func TestEndpointOfADatabase(t *testing.T) {
 			return http.StatusOK, "application/x-amz-json-1.0", fmt.Sprintf(`{"TypeName": "T", "ResourceDescription": {"Identifier": "db-1", "Properties": %q}}`, properties)
 		}
 	}
+	described := func(endpoint string) func() (int, string, string) {
+		return func() (int, string, string) {
+			return http.StatusOK, "text/xml", "<DescribeDBInstancesResponse><DescribeDBInstancesResult><DBInstances><DBInstance>" + endpoint +
+				"</DBInstance></DBInstances></DescribeDBInstancesResult></DescribeDBInstancesResponse>"
+		}
+	}
 	for _, typ := range []string{"AWS::RDS::DBInstance", "AWS::Neptune::DBInstance"} {
 		t.Run(typ, func(t *testing.T) {
+			direct := typ == "AWS::RDS::DBInstance"
 			l := startLate(t, typ, "db-1", `{"DBInstanceClass": "db.t3.micro"}`, "Endpoint.Address", `{"Fixed": "new"}`)
-			l.answer = model(`{"DBInstanceClass": "db.t3.micro"}`)
-			if typ == "AWS::Neptune::DBInstance" {
-				l.answer = model(`{"Endpoint": ""}`) // its attribute is a text of this name
+			l.answer = model(`{"Endpoint": ""}`) // its attribute is a text of this name
+			if direct {
+				l.answer = described("")
 			}
 			stack, record := l.deploy(t, true)
 			if stack.Outcome != result.Failed || record.Outputs.Has("Out") {
@@ -232,6 +239,9 @@ func TestEndpointOfADatabase(t *testing.T) {
 				t.Error("the identifier is recorded as if it was the endpoint")
 			}
 			l.answer = model(`{"Endpoint": {"Address": "db-1.abc.example", "Port": "5432"}}`)
+			if direct {
+				l.answer = described("<Endpoint><Address>db-1.abc.example</Address><Port>5432</Port></Endpoint>")
+			}
 			stack, record = l.deploy(t, false)
 			if got := record.Outputs.Value("Out"); got != "db-1.abc.example" || len(stack.Warnings) > 0 {
 				t.Errorf("with an endpoint the output is %v, warnings %v", got, stack.Warnings)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
@@ -308,7 +309,8 @@ func (e *SnapshotError) Remedy() string {
 
 // delete deletes one recorded resource by the layer that made it.
 func (d *deployment) delete(ctx context.Context, id string, row *state.Resource, policy retry.Policy, undoing bool) (skipped string, err error) {
-	if plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy) == "Snapshot" && !d.opt.SkipFinalSnapshot {
+	snapshot := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy) == "Snapshot" && !d.opt.SkipFinalSnapshot
+	if driver := d.router.Driver(row.ResourceType); snapshot && (driver == nil || !driver.Resource().FinalSnapshot || row.ProvisionedBy == state.ByCloudControl) {
 		return "", &SnapshotError{id, row.ResourceType}
 	}
 	decision, err := d.router.Recorded(id, row.ResourceType, row.ProvisionedBy)
@@ -319,6 +321,9 @@ func (d *deployment) delete(ctx context.Context, id string, row *state.Resource,
 	req.PhysicalID, req.Attributes = row.PhysicalID, row.Attributes
 	if req.Properties, err = d.reveal(ctx, row); err != nil {
 		return "", err
+	}
+	if snapshot {
+		req.FinalSnapshot = plan.FinalSnapshotName(row.PhysicalID, time.Now())
 	}
 	f := d.depart(req, state.OpenOperation{ChangeType: state.OpDelete, PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
 	ev := Event{Action: plan.Delete, LogicalID: id, Type: row.ResourceType, PhysicalID: row.PhysicalID, Rollback: undoing}

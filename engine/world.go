@@ -131,7 +131,9 @@ func (w *world) Attribute(ctx context.Context, logicalID, name string) (any, err
 		if err != nil {
 			return nil, &UnreadError{LogicalID: logicalID, Type: row.ResourceType, Attribute: name, Err: err}
 		}
-		if v, ok = dotted(attributes, name); ok && w.strict {
+		if v, ok = dotted(attributes, name); ok && attribute.Secret(row.ResourceType, name) {
+			return template.NoEcho{Value: v}, nil
+		} else if ok && w.strict {
 			w.learn(logicalID, row, name, v)
 		}
 	}

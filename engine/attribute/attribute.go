@@ -35,6 +35,12 @@ func (r Row) Get(name string) (v any, ok bool) {
 	return nil, false
 }
 
+// Secret tells whether AWS gives out a secret by an attribute, which is read
+// whenever it is needed, and never recorded.
+func Secret(typ, name string) bool {
+	return typ == "AWS::Cognito::UserPoolClient" && name == "ClientSecret"
+}
+
 // recorded looks the name up as it is, then as a path into nested objects.
 func (r Row) recorded(name string) (any, bool) {
 	v, ok := r.Attributes.Get(name)

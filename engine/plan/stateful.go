@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"regexp"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -51,6 +54,20 @@ var snapshotTypes = []string{
 // TakesFinalSnapshot tells whether the policy Snapshot can be honoured for a
 // type.
 func TakesFinalSnapshot(typ string) bool { return slices.Contains(snapshotTypes, typ) }
+
+// FinalSnapshotName is the name of the snapshot that a delete at that time
+// leaves: letters, digits and single hyphens, beginning with a letter.
+func FinalSnapshotName(physicalID string, at time.Time) string {
+	const max = 255
+	end := "-final-" + at.UTC().Format("20060102-150405")
+	name := strings.Trim(notInSnapshotNames.ReplaceAllString(physicalID, "-"), "-")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "s-" + name
+	}
+	return strings.TrimRight(name[:min(len(name), max-len(end))], "-") + end
+}
+
+var notInSnapshotNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // DeletionPolicy returns the policy that counts for a recorded resource: the
 // declared one, or the default, which is Delete but for databases that would

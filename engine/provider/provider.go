@@ -69,6 +69,9 @@ type Request struct {
 	// OwnerTag, when set, is the value of the tag OwnerTagKey that a create adds,
 	// where the create call takes tags, so that its result can be told to be ours.
 	OwnerTag string
+	// FinalSnapshot, when set, names the snapshot that a delete leaves, for types
+	// whose delete call takes one.
+	FinalSnapshot string
 	// Wait says how long to wait for resources to settle.
 	Wait WaitMode
 

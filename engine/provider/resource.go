@@ -72,6 +72,9 @@ type Resource struct {
 	// an exact key: natural key, token or ownership tag. "" for nothing.
 	Find func(ctx context.Context, r *Request) (physicalID string, err error)
 
+	// FinalSnapshot tells that Delete takes Request.FinalSnapshot.
+	FinalSnapshot bool
+
 	// Unprotect switches deletion protection off, for a destroy that was asked to.
 	Unprotect func(ctx context.Context, r *Request) error
 

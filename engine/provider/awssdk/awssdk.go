@@ -44,6 +44,17 @@ func Resources() []provider.Resource {
 		elbv2Resources(),
 		ecsResources(),
 		cloudFrontResources(),
+		cognitoResources(),
+		kinesisResources(),
+		firehoseResources(),
+		ecrResources(),
+		codeBuildResources(),
+		autoScalingResources(),
+		rdsResources(),
+		schedulerResources(),
+		glueResources(),
+		cloudTrailResources(),
+		appSyncResources(),
 	)
 }
 
@@ -98,6 +109,29 @@ func urlSuffix(r *provider.Request) string {
 		return "amazonaws.eu"
 	}
 	return "amazonaws.com"
+}
+
+// byID is the input of a call that takes the physical id and nothing else.
+func byID[In any](members ...string) *provider.Binding[In] {
+	return provider.Bind[In](provider.Only(), provider.ID(members...))
+}
+
+// updateBy is the Update of a type that one call changes.
+func updateBy[C, In, Out, O any](client func(*provider.Session) *C, op provider.Operation[C, In, Out, O], in *provider.Binding[In]) func(context.Context, *provider.Request, provider.Diff) (provider.Updated, error) {
+	return func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
+		_, err := provider.Invoke(ctx, r, client, op, in)
+		return provider.Updated{}, err
+	}
+}
+
+// tagSlice makes the SDK's list of tags.
+func tagSlice[T any](tags map[string]string, make func(k, v *string) T) []T {
+	var out []T
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		v := tags[k]
+		out = append(out, make(&k, &v))
+	}
+	return out
 }
 
 // text returns a scalar property as text, "" when it is absent.

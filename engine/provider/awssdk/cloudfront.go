@@ -28,7 +28,7 @@ func cdnOnce(s *provider.Session) *cloudfront.Client {
 }
 
 func cloudFrontResources() []provider.Resource {
-	return []provider.Resource{distribution(), originAccessControl()}
+	return []provider.Resource{distribution(), originAccessControl(), originAccessIdentity()}
 }
 
 const distributionGone = "NoSuchDistribution"

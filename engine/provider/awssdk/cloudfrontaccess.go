@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudfront"
 
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/schema"
+	"github.com/org/cdkd-action/engine/value"
 )
 
 var (
@@ -72,6 +74,72 @@ func originAccessControl() provider.Resource {
 				}
 			}
 			return "", nil
+		},
+	}
+}
+
+var (
+	createIdentityInput = provider.Bind[cloudfront.CreateCloudFrontOriginAccessIdentityInput]()
+	updateIdentityInput = provider.Bind[cloudfront.UpdateCloudFrontOriginAccessIdentityInput](provider.ID("Id"))
+)
+
+// An origin access identity is known by its id. Its caller reference makes the
+// create safe to repeat, and must not change.
+func originAccessIdentity() provider.Resource {
+	get := func(ctx context.Context, r *provider.Request) (*cloudfront.GetCloudFrontOriginAccessIdentityOutput, error) {
+		return cdnClient(r.Session).GetCloudFrontOriginAccessIdentity(ctx, &cloudfront.GetCloudFrontOriginAccessIdentityInput{Id: &r.PhysicalID})
+	}
+	return provider.Resource{
+		Type:    "AWS::CloudFront::CloudFrontOriginAccessIdentity",
+		Inputs:  []provider.Input{createIdentityInput},
+		Updates: []provider.Input{updateIdentityInput},
+		SDKOnly: "Cloud Control cannot delete it",
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			in, err := createIdentityInput.Input(r)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			in.CloudFrontOriginAccessIdentityConfig.CallerReference = &r.Token
+			out, err := cdnClient(r.Session).CreateCloudFrontOriginAccessIdentity(ctx, in)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			identity := out.CloudFrontOriginAccessIdentity
+			return provider.Created{PhysicalID: *identity.Id, Attributes: value.NewObject("S3CanonicalUserId", aws.ToString(identity.S3CanonicalUserId))}, nil
+		},
+		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
+			in, err := updateIdentityInput.Input(r)
+			if err != nil {
+				return provider.Updated{}, err
+			}
+			now, err := get(ctx, r)
+			if err != nil {
+				return provider.Updated{}, err
+			}
+			in.IfMatch = now.ETag
+			if c := now.CloudFrontOriginAccessIdentity.CloudFrontOriginAccessIdentityConfig; c != nil {
+				in.CloudFrontOriginAccessIdentityConfig.CallerReference = c.CallerReference
+			}
+			_, err = cdnClient(r.Session).UpdateCloudFrontOriginAccessIdentity(ctx, in)
+			return provider.Updated{}, err
+		},
+		Delete: func(ctx context.Context, r *provider.Request) error {
+			now, err := get(ctx, r)
+			if err != nil {
+				return err
+			}
+			_, err = cdnClient(r.Session).DeleteCloudFrontOriginAccessIdentity(ctx, &cloudfront.DeleteCloudFrontOriginAccessIdentityInput{Id: &r.PhysicalID, IfMatch: now.ETag})
+			return err
+		},
+		Gone:  []string{"NoSuchCloudFrontOriginAccessIdentity"},
+		Known: knownID("Id"),
+		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			now, err := get(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			shape, _ := schema.Lookup(r.Type)
+			return provider.Unbind(now.CloudFrontOriginAccessIdentity, shape), nil
 		},
 	}
 }

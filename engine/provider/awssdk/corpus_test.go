@@ -96,6 +96,9 @@ func withoutIntrinsics(v any) any {
 			if branches, ok := m.([]any); ok && k == "Fn::If" && len(branches) == 3 {
 				return withoutIntrinsics(branches[1])
 			}
+			if k == "Ref" && m == "AWS::NoValue" {
+				return nil
+			}
 			return "7"
 		}
 		o := &value.Object{}

@@ -81,6 +81,49 @@ var peculiarities = map[string]peculiar{
 	"AWS::Events::EventBus":                    {stays: []string{"EventSourceName"}},
 	"AWS::KMS::Key":                            {stays: []string{"KeyUsage", "KeySpec", "MultiRegion", "Origin"}},
 	"AWS::ElasticLoadBalancingV2::TargetGroup": {stays: []string{"TargetControlPort"}},
+	"AWS::AutoScaling::AutoScalingGroup": {fixed: map[string]fixed{
+		"Cooldown": exactly("12321"), "DesiredCapacity": exactly("12322"), "MaxSize": exactly("12323"), "MinSize": exactly("12324"),
+	}},
+	"AWS::CodeBuild::Project": {fixed: map[string]fixed{
+		"Triggers.FilterGroups": marked([]any{[]any{value.NewObject("Type", "EVENT", "Pattern", "sentPattern")}}, "sentPattern"),
+	}},
+	"AWS::Cognito::UserPool": {
+		fixed: map[string]fixed{"EnabledMfas": {is: list([]string{"SMS_MFA"}), or: list([]string{"SOFTWARE_TOKEN_MFA"})}},
+		stays: []string{"AliasAttributes", "UsernameAttributes", "UsernameConfiguration"},
+	},
+	"AWS::KinesisFirehose::DeliveryStream": {fixed: map[string]fixed{
+		"MSKSourceConfiguration.ReadFromTimestamp": marked(someTime, "1927857906"),
+	}},
+	"AWS::RDS::DBCluster": {stays: []string{"ReplicationSourceIdentifier"}, needs: []string{"Engine"}, fixed: map[string]fixed{"RestoreToTime": exactly(someTime)}, without: [][]string{
+		{"SnapshotIdentifier", "SourceDBClusterIdentifier", "SourceDbClusterResourceId", "RestoreToTime", "RestoreType", "UseLatestRestorableTime"},
+		{"SourceDBClusterIdentifier", "SourceDbClusterResourceId"}, {"SnapshotIdentifier"},
+	}},
+	"AWS::RDS::DBInstance": {needs: []string{"DBInstanceClass", "Engine"}, fixed: map[string]fixed{
+		"RestoreTime": exactly(someTime), "AllocatedStorage": exactly("12321"), "Port": exactly("12322"),
+		"AdditionalStorageVolumes.AllocatedStorage": exactly("12323"),
+	}, without: [][]string{
+		{"DBSnapshotIdentifier", "DBClusterSnapshotIdentifier", "RestoreTime", "UseLatestRestorableTime", "SourceDbiResourceId", "SourceDBInstanceAutomatedBackupsArn", "SourceDBInstanceIdentifier", "SourceDBClusterIdentifier"},
+		{"RestoreTime", "UseLatestRestorableTime", "SourceDbiResourceId", "SourceDBInstanceAutomatedBackupsArn", "SourceDBInstanceIdentifier", "SourceDBClusterIdentifier"},
+		{"DBSnapshotIdentifier", "DBClusterSnapshotIdentifier", "SourceDBClusterIdentifier"},
+		{"DBSnapshotIdentifier", "DBClusterSnapshotIdentifier", "RestoreTime", "UseLatestRestorableTime", "SourceDbiResourceId", "SourceDBInstanceAutomatedBackupsArn"},
+	}},
+	"AWS::Scheduler::Schedule": {fixed: map[string]fixed{
+		"StartDate": marked(someTime, "1927857906"), "EndDate": marked("2031-02-03T04:05:07Z", "1927857907"),
+	}},
+	"AWS::Glue::Database":      {without: [][]string{{"DatabaseName"}, {"DatabaseInput.Name"}}},
+	"AWS::Glue::Table":         {needs: []string{"TableInput"}, stays: []string{"OpenTableFormatInput"}},
+	"AWS::AppSync::GraphQLApi": {stays: []string{"ApiType", "Visibility"}},
+	"AWS::AppSync::DataSource": {fixed: map[string]fixed{
+		"DynamoDBConfig.DeltaSyncConfig.BaseTableTTL": exactly("12321"), "DynamoDBConfig.DeltaSyncConfig.DeltaSyncTableTTL": exactly("12322"),
+	}},
+	"AWS::AppSync::GraphQLSchema": {fixed: map[string]fixed{
+		"Definition": either("type A { a: Int }", "type B { b: Int }"), "DefinitionS3Location": marked("s3://bucket/sentDefinition", "sentDefinition"),
+	}},
+	"AWS::AppSync::Resolver": {fixed: map[string]fixed{
+		"CodeS3Location":                    marked("s3://bucket/sentCode", "sentCode"),
+		"RequestMappingTemplateS3Location":  marked("s3://bucket/sentRequest", "sentRequest"),
+		"ResponseMappingTemplateS3Location": marked("s3://bucket/sentResponse", "sentResponse"),
+	}, without: [][]string{{"CodeS3Location", "RequestMappingTemplateS3Location", "ResponseMappingTemplateS3Location"}, {"Code", "RequestMappingTemplate", "ResponseMappingTemplate"}}},
 }
 
 // Old spellings of a rule say the same as new ones, which win.
@@ -89,13 +132,18 @@ var s3Samples = [][]string{nil, {"LifecycleConfiguration.Rules.NoncurrentVersion
 // leftOut are the properties that no call here sends: they take their resource
 // to Cloud Control.
 var leftOut = map[string]string{
-	"AWS::CloudFront::Distribution DistributionConfig.CNAMEs":                      "an old spelling that the API does not have: use Aliases",
-	"AWS::CloudFront::Distribution DistributionConfig.CustomOrigin":                "an old spelling that the API does not have: use Origins",
-	"AWS::CloudFront::Distribution DistributionConfig.S3Origin":                    "an old spelling that the API does not have: use Origins",
-	"AWS::DynamoDB::Table GlobalSecondaryIndexes.ContributorInsightsSpecification": "set by index, by a call that wants the index made",
-	"AWS::DynamoDB::Table ImportSourceSpecification":                               "makes the table by an import, which takes hours",
-	"AWS::DynamoDB::Table StreamSpecification.ResourcePolicy":                      "the policy of the stream, a resource of its own in the API",
-	"AWS::S3::Bucket BucketNamePrefix":                                             "Cloud Control makes the rest of the name",
+	"AWS::CloudFront::Distribution DistributionConfig.CNAMEs":                            "an old spelling that the API does not have: use Aliases",
+	"AWS::CloudFront::Distribution DistributionConfig.CustomOrigin":                      "an old spelling that the API does not have: use Origins",
+	"AWS::CloudFront::Distribution DistributionConfig.S3Origin":                          "an old spelling that the API does not have: use Origins",
+	"AWS::DynamoDB::Table GlobalSecondaryIndexes.ContributorInsightsSpecification":       "set by index, by a call that wants the index made",
+	"AWS::DynamoDB::Table ImportSourceSpecification":                                     "makes the table by an import, which takes hours",
+	"AWS::DynamoDB::Table StreamSpecification.ResourcePolicy":                            "the policy of the stream, a resource of its own in the API",
+	"AWS::KinesisFirehose::DeliveryStream DatabaseSourceConfiguration.Digest":            "the SDK's call has no such member",
+	"AWS::KinesisFirehose::DeliveryStream DatabaseSourceConfiguration.PublicCertificate": "the SDK's call has no such member",
+	"AWS::RDS::DBInstance AutomaticBackupReplicationKmsKeyId":                            "set by calls in another region",
+	"AWS::RDS::DBInstance AutomaticBackupReplicationRegion":                              "set by calls in another region",
+	"AWS::RDS::DBInstance AutomaticBackupReplicationRetentionPeriod":                     "set by calls in another region",
+	"AWS::S3::Bucket BucketNamePrefix":                                                   "Cloud Control makes the rest of the name",
 }
 
 // elsewhere are the properties that are used, but not by the calls of a create
@@ -103,6 +151,10 @@ var leftOut = map[string]string{
 var elsewhere = map[string]string{
 	"AWS::EC2::Instance BlockDeviceMappings.NoDevice":                                       "its presence is what is sent",
 	"AWS::EC2::NatGateway MaxDrainDurationSeconds":                                          "for updates that take addresses away",
+	"AWS::RDS::DBCluster DBInstanceParameterGroupName":                                      "for updates to another major version",
+	"AWS::RDS::DBInstance AllowMajorVersionUpgrade":                                         "for updates",
+	"AWS::RDS::DBInstance ApplyImmediately":                                                 "for updates",
+	"AWS::RDS::DBInstance CertificateRotationRestart":                                       "for updates",
 	"AWS::ECS::Service ForceNewDeployment":                                                  "for updates: a new service has a new deployment",
 	"AWS::ElasticLoadBalancingV2::LoadBalancer EnableCapacityReservationProvisionStabilize": "says what to wait for",
 }

@@ -91,6 +91,9 @@ func measure(t *testing.T, rec *recorder, r provider.Resource, typ *schema.Type)
 		if !typ.Settable(name) || typ.Replaces(name) != schema.InPlace && typ.Replaces(name) != schema.ReplaceBelow {
 			continue
 		}
+		if _, left := leftOut[r.Type+" "+name]; left {
+			continue
+		}
 		before, after := least(0, ""), least(1000, name)
 		for k := range after.All() {
 			if k != name {

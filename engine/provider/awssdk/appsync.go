@@ -1,0 +1,379 @@
+package awssdk
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/appsync"
+	"github.com/aws/aws-sdk-go-v2/service/appsync/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/schema"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func appSyncClient(s *provider.Session) *appsync.Client {
+	return provider.Client(s, appsync.NewFromConfig)
+}
+
+func appSyncOnce(s *provider.Session) *appsync.Client {
+	return provider.OnceClient(s, appsync.NewFromConfig)
+}
+
+func appSyncResources() []provider.Resource {
+	return []provider.Resource{graphAPI(), graphSchema(), graphSource(), graphResolver(), graphKey()}
+}
+
+var appSyncGone = []string{"NotFoundException"}
+
+var (
+	createGraphInput  = provider.Bind[appsync.CreateGraphqlApiInput]()
+	updateGraphInput  = provider.Bind[appsync.UpdateGraphqlApiInput](provider.ID("ApiId"), provider.Clear{"IntrospectionConfig": "ENABLED", "OwnerContact": ""})
+	environmentsInput = provider.Bind[appsync.PutGraphqlApiEnvironmentVariablesInput](provider.ID("ApiId"), provider.Only("EnvironmentVariables"))
+)
+
+// A GraphQL API is known by its id, though Ref gives its ARN.
+func graphAPI() provider.Resource {
+	apiARN := func(r *provider.Request) *string { return aws.String(arn(r, "appsync", "apis/"+r.PhysicalID)) }
+	attributes := func(a *types.GraphqlApi) *value.Object {
+		o := value.NewObject("ApiId", aws.ToString(a.ApiId), "Arn", aws.ToString(a.Arn))
+		for name, uri := range map[string]string{"GraphQLUrl": a.Uris["GRAPHQL"], "RealtimeUrl": a.Uris["REALTIME"], "GraphQLDns": a.Dns["GRAPHQL"], "RealtimeDns": a.Dns["REALTIME"]} {
+			set(o, name, &uri)
+		}
+		return o
+	}
+	get := func(ctx context.Context, r *provider.Request) (*types.GraphqlApi, error) {
+		out, err := appSyncClient(r.Session).GetGraphqlApi(ctx, &appsync.GetGraphqlApiInput{ApiId: &r.PhysicalID})
+		if err != nil {
+			return nil, err
+		}
+		return out.GraphqlApi, nil
+	}
+	return provider.Resource{
+		Type:    "AWS::AppSync::GraphQLApi",
+		Inputs:  []provider.Input{createGraphInput},
+		Updates: []provider.Input{updateGraphInput},
+		Satellites: []provider.Satellite{{
+			Properties: []string{"EnvironmentVariables"}, Input: environmentsInput,
+			Put: provider.Call(appSyncClient, (*appsync.Client).PutGraphqlApiEnvironmentVariables, environmentsInput),
+			Reset: func(ctx context.Context, r *provider.Request) error {
+				_, err := appSyncClient(r.Session).PutGraphqlApiEnvironmentVariables(ctx, &appsync.PutGraphqlApiEnvironmentVariablesInput{ApiId: &r.PhysicalID, EnvironmentVariables: map[string]string{}})
+				return err
+			},
+		}},
+		Tags: provider.Tags{
+			Property: "Tags", AtCreate: true,
+			Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
+				_, err := appSyncClient(r.Session).TagResource(ctx, &appsync.TagResourceInput{ResourceArn: apiARN(r), Tags: tags})
+				return err
+			},
+			Remove: func(ctx context.Context, r *provider.Request, keys []string) error {
+				_, err := appSyncClient(r.Session).UntagResource(ctx, &appsync.UntagResourceInput{ResourceArn: apiARN(r), TagKeys: keys})
+				return err
+			},
+		},
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			out, err := provider.Invoke(ctx, r, appSyncOnce, (*appsync.Client).CreateGraphqlApi, createGraphInput)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			return provider.Created{PhysicalID: aws.ToString(out.GraphqlApi.ApiId), Attributes: attributes(out.GraphqlApi)}, nil
+		},
+		Update: updateBy(appSyncClient, (*appsync.Client).UpdateGraphqlApi, updateGraphInput),
+		Delete: provider.Call(appSyncClient, (*appsync.Client).DeleteGraphqlApi, byID[appsync.DeleteGraphqlApiInput]("ApiId")),
+		Gone:   appSyncGone,
+		Find: func(ctx context.Context, r *provider.Request) (string, error) {
+			pages := appsync.NewListGraphqlApisPaginator(appSyncClient(r.Session), &appsync.ListGraphqlApisInput{})
+			for r.OwnerTag != "" && pages.HasMorePages() {
+				page, err := pages.NextPage(ctx)
+				if err != nil {
+					return "", err
+				}
+				for _, a := range page.GraphqlApis {
+					if a.Tags[provider.OwnerTagKey] == r.OwnerTag {
+						return aws.ToString(a.ApiId), nil
+					}
+				}
+			}
+			return "", nil
+		},
+		Attributes: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			if r.Attributes.Has("GraphQLUrl") {
+				return nil, nil // the create told them
+			}
+			a, err := get(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			return attributes(a), nil
+		},
+		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			a, err := get(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			shape, _ := schema.Lookup(r.Type)
+			props := provider.Unbind(a, shape, provider.Skip("Tags"))
+			if tags := tagList(a.Tags); len(tags) > 0 {
+				props.Set("Tags", tags)
+			}
+			return props, nil
+		},
+	}
+}
+
+// fromBucket reads an object that a property names as s3://bucket/key.
+func fromBucket(ctx context.Context, r *provider.Request, location string) (string, error) {
+	bucket, key, _ := strings.Cut(strings.TrimPrefix(location, "s3://"), "/")
+	out, err := S3Client(r.Session).GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+	if err != nil {
+		return "", err
+	}
+	defer out.Body.Close()
+	body, err := io.ReadAll(out.Body)
+	return string(body), err
+}
+
+// inlined returns the request with what lies in a bucket in the place of where
+// it lies: the API takes no locations.
+func inlined(ctx context.Context, r *provider.Request, properties ...string) (*provider.Request, error) {
+	c := *r
+	for _, property := range properties {
+		location := text(r.Properties, property+"S3Location")
+		if location == "" {
+			continue
+		}
+		body, err := fromBucket(ctx, r, location)
+		if err != nil {
+			return nil, err
+		}
+		c.Properties = c.Properties.Clone()
+		c.Properties.Set(property, body)
+	}
+	return &c, nil
+}
+
+// A schema belongs to its API, is known as its id and a fixed text, and goes
+// with it. It is parsed for some seconds, during which there are no types.
+func graphSchema() provider.Resource {
+	api := func(r *provider.Request) *string { return aws.String(text(r.Properties, "ApiId")) }
+	parsed := &provider.Waiter{
+		What: "the schema to be parsed", First: 300 * time.Millisecond, Cap: 3 * time.Second,
+		OK: []string{string(types.SchemaStatusSuccess), string(types.SchemaStatusActive)}, Failed: []string{string(types.SchemaStatusFailed)},
+		Read: func(ctx context.Context, r *provider.Request) (state, detail string, err error) {
+			out, err := appSyncClient(r.Session).GetSchemaCreationStatus(ctx, &appsync.GetSchemaCreationStatusInput{ApiId: api(r)})
+			if err != nil {
+				return "", "", err
+			}
+			return string(out.Status), aws.ToString(out.Details), nil
+		},
+	}
+	return provider.Resource{
+		Type:    "AWS::AppSync::GraphQLSchema",
+		SDKOnly: "Cloud Control does not manage it",
+		Satellites: []provider.Satellite{{
+			Properties: []string{"Definition", "DefinitionS3Location"},
+			Put: func(ctx context.Context, r *provider.Request) error {
+				r, err := inlined(ctx, r, "Definition")
+				if err != nil {
+					return err
+				}
+				_, err = appSyncClient(r.Session).StartSchemaCreation(ctx, &appsync.StartSchemaCreationInput{ApiId: api(r), Definition: []byte(text(r.Properties, "Definition"))})
+				if err != nil {
+					return err
+				}
+				return parsed.Wait(ctx, r)
+			},
+		}},
+		Exclusive: [][]string{{"Definition", "DefinitionS3Location"}},
+		Handled:   []string{"ApiId"},
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			return provider.Created{PhysicalID: *api(r) + "GraphQLSchema"}, nil
+		},
+		Delete: func(context.Context, *provider.Request) error { return nil },
+		Gone:   appSyncGone,
+		Known:  knownID("Id"),
+		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			out, err := appSyncClient(r.Session).GetIntrospectionSchema(ctx, &appsync.GetIntrospectionSchemaInput{ApiId: api(r), Format: types.OutputTypeSdl})
+			if err != nil {
+				return nil, err
+			}
+			return value.NewObject("ApiId", *api(r), "Definition", string(out.Schema)), nil
+		},
+	}
+}
+
+var (
+	createSourceInput = provider.Bind[appsync.CreateDataSourceInput]()
+	updateSourceInput = provider.Bind[appsync.UpdateDataSourceInput](provider.Clear{"Description": ""})
+)
+
+// A data source is known by its ARN; the calls name API and source.
+func graphSource() provider.Resource {
+	get := func(ctx context.Context, r *provider.Request) (*types.DataSource, error) {
+		out, err := appSyncClient(r.Session).GetDataSource(ctx, &appsync.GetDataSourceInput{ApiId: aws.String(text(r.Properties, "ApiId")), Name: aws.String(text(r.Properties, "Name"))})
+		if err != nil {
+			return nil, err
+		}
+		return out.DataSource, nil
+	}
+	return provider.Resource{
+		Type:    "AWS::AppSync::DataSource",
+		Inputs:  []provider.Input{createSourceInput},
+		Updates: []provider.Input{updateSourceInput},
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			out, err := provider.Invoke(ctx, r, appSyncOnce, (*appsync.Client).CreateDataSource, createSourceInput)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			return provider.Created{PhysicalID: aws.ToString(out.DataSource.DataSourceArn), Attributes: value.NewObject(
+				"DataSourceArn", aws.ToString(out.DataSource.DataSourceArn), "Name", aws.ToString(out.DataSource.Name))}, nil
+		},
+		Update: updateBy(appSyncClient, (*appsync.Client).UpdateDataSource, updateSourceInput),
+		Delete: func(ctx context.Context, r *provider.Request) error {
+			_, err := appSyncClient(r.Session).DeleteDataSource(ctx, &appsync.DeleteDataSourceInput{ApiId: aws.String(text(r.Properties, "ApiId")), Name: aws.String(text(r.Properties, "Name"))})
+			return err
+		},
+		Gone: appSyncGone,
+		// An API has one source of a name.
+		Find: func(ctx context.Context, r *provider.Request) (string, error) {
+			s, err := get(ctx, r)
+			if err != nil {
+				return "", unlessGone(err, appSyncGone)
+			}
+			return aws.ToString(s.DataSourceArn), nil
+		},
+		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			s, err := get(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			shape, _ := schema.Lookup(r.Type)
+			props := provider.Unbind(s, shape)
+			props.Set("ApiId", text(r.Properties, "ApiId"))
+			return props, nil
+		},
+	}
+}
+
+// inBuckets are the properties of a resolver that may lie in a bucket.
+var inBuckets = []string{"Code", "RequestMappingTemplate", "ResponseMappingTemplate"}
+
+var (
+	createResolverInput = provider.Bind[appsync.CreateResolverInput]()
+	updateResolverInput = provider.Bind[appsync.UpdateResolverInput]()
+)
+
+// A resolver is known by its ARN; the calls name API, type and field.
+func graphResolver() provider.Resource {
+	get := func(ctx context.Context, r *provider.Request) (*types.Resolver, error) {
+		out, err := appSyncClient(r.Session).GetResolver(ctx, &appsync.GetResolverInput{
+			ApiId: aws.String(text(r.Properties, "ApiId")), TypeName: aws.String(text(r.Properties, "TypeName")), FieldName: aws.String(text(r.Properties, "FieldName")),
+		})
+		if err != nil {
+			return nil, err
+		}
+		return out.Resolver, nil
+	}
+	located := func() (names []string) {
+		for _, p := range inBuckets {
+			names = append(names, p+"S3Location")
+		}
+		return names
+	}()
+	return provider.Resource{
+		Type:    "AWS::AppSync::Resolver",
+		Inputs:  []provider.Input{createResolverInput},
+		Updates: []provider.Input{updateResolverInput},
+		Handled: located,
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			r, err := inlined(ctx, r, inBuckets...)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			out, err := provider.Invoke(ctx, r, appSyncOnce, (*appsync.Client).CreateResolver, createResolverInput)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			id := aws.ToString(out.Resolver.ResolverArn)
+			return provider.Created{PhysicalID: id, Attributes: value.NewObject("FieldName", aws.ToString(out.Resolver.FieldName),
+				"ResolverArn", id, "TypeName", aws.ToString(out.Resolver.TypeName))}, nil
+		},
+		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
+			r, err := inlined(ctx, r, inBuckets...)
+			if err != nil {
+				return provider.Updated{}, err
+			}
+			_, err = provider.Invoke(ctx, r, appSyncClient, (*appsync.Client).UpdateResolver, updateResolverInput)
+			return provider.Updated{}, err
+		},
+		Delete: func(ctx context.Context, r *provider.Request) error {
+			_, err := appSyncClient(r.Session).DeleteResolver(ctx, &appsync.DeleteResolverInput{
+				ApiId: aws.String(text(r.Properties, "ApiId")), TypeName: aws.String(text(r.Properties, "TypeName")), FieldName: aws.String(text(r.Properties, "FieldName")),
+			})
+			return err
+		},
+		Gone: appSyncGone,
+		// A field has one resolver.
+		Find: func(ctx context.Context, r *provider.Request) (string, error) {
+			s, err := get(ctx, r)
+			if err != nil {
+				return "", unlessGone(err, appSyncGone)
+			}
+			return aws.ToString(s.ResolverArn), nil
+		},
+		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			s, err := get(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			shape, _ := schema.Lookup(r.Type)
+			props := provider.Unbind(s, shape)
+			props.Set("ApiId", text(r.Properties, "ApiId"))
+			return props, nil
+		},
+	}
+}
+
+var (
+	createGraphKeyInput = provider.Bind[appsync.CreateApiKeyInput]()
+	updateGraphKeyInput = provider.Bind[appsync.UpdateApiKeyInput](provider.Clear{"Description": ""})
+)
+
+// A key is known by its ARN, whose end is the key itself: AWS holds it for no
+// secret.
+func graphKey() provider.Resource {
+	keyOf := func(r *provider.Request) *string { return aws.String(lastSegment(r.PhysicalID, "/")) }
+	return provider.Resource{
+		Type:    "AWS::AppSync::ApiKey",
+		Inputs:  []provider.Input{createGraphKeyInput},
+		Updates: []provider.Input{updateGraphKeyInput},
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			out, err := provider.Invoke(ctx, r, appSyncOnce, (*appsync.Client).CreateApiKey, createGraphKeyInput)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			id := aws.ToString(out.ApiKey.Id)
+			keyARN := arn(r, "appsync", "apis/"+text(r.Properties, "ApiId")+"/apikey/"+id)
+			return provider.Created{PhysicalID: keyARN, Attributes: value.NewObject("ApiKey", id, "ApiKeyId", id, "Arn", keyARN)}, nil
+		},
+		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
+			in, err := updateGraphKeyInput.Input(r)
+			if err != nil {
+				return provider.Updated{}, err
+			}
+			in.Id = keyOf(r)
+			_, err = appSyncClient(r.Session).UpdateApiKey(ctx, in)
+			return provider.Updated{}, err
+		},
+		Delete: func(ctx context.Context, r *provider.Request) error {
+			_, err := appSyncClient(r.Session).DeleteApiKey(ctx, &appsync.DeleteApiKeyInput{ApiId: aws.String(text(r.Properties, "ApiId")), Id: keyOf(r)})
+			return err
+		},
+		Gone: appSyncGone,
+	}
+}

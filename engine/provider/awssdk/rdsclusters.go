@@ -1,0 +1,168 @@
+package awssdk
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/rds"
+	"github.com/aws/aws-sdk-go-v2/service/rds/types"
+
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+// clusterShape are the options of all inputs with a cluster's properties. The
+// secret's key is a member of its own where a master user is made.
+var (
+	clusterShape  = provider.Options(provider.Skip("AssociatedRoles"), provider.Rename{"PerformanceInsightsEnabled": "EnablePerformanceInsights"})
+	masterSecret  = provider.Rename{"MasterUserSecret": ".", "MasterUserSecret.KmsKeyId": "MasterUserSecretKmsKeyId"}
+	sameAsItsPast = provider.Skip("MasterUserSecret")
+)
+
+var (
+	createDBClusterInput = provider.Bind[rds.CreateDBClusterInput](clusterShape, masterSecret)
+	restoreClusterInput  = provider.Bind[rds.RestoreDBClusterFromSnapshotInput](clusterShape, sameAsItsPast)
+	rewindClusterInput   = provider.Bind[rds.RestoreDBClusterToPointInTimeInput](clusterShape, sameAsItsPast)
+	modifyDBClusterInput = provider.Bind[rds.ModifyDBClusterInput](clusterShape, masterSecret, provider.ID("DBClusterIdentifier"),
+		provider.Clear{
+			"BacktrackWindow": "0", "BackupRetentionPeriod": "1", "CopyTagsToSnapshot": "false", "DeletionProtection": "false",
+			"Domain": "none", "EnableGlobalWriteForwarding": "false", "EnableHttpEndpoint": "false",
+			"EnableIAMDatabaseAuthentication": "false", "EnableLocalWriteForwarding": "false", "ManageMasterUserPassword": "false",
+			"MonitoringInterval": "0", "PerformanceInsightsEnabled": "false",
+		},
+		provider.Finish(func(r *provider.Request, in *rds.ModifyDBClusterInput) error {
+			applyNow(&in.AllowMajorVersionUpgrade, &in.ApplyImmediately, r)
+			in.CloudwatchLogsExportConfiguration = exports(r)
+			if value.Equal(r.Properties.Value("MasterUserPassword"), r.Previous.Value("MasterUserPassword")) {
+				in.MasterUserPassword = nil
+			}
+			if value.Equal(r.Properties.Value("EngineVersion"), r.Previous.Value("EngineVersion")) {
+				in.EngineVersion = nil // AWS may have gone on to a later one
+			}
+			return nil
+		}, "EnableCloudwatchLogsExports"))
+)
+
+func describeCluster(ctx context.Context, r *provider.Request) (*types.DBCluster, error) {
+	out, err := rdsClient(r.Session).DescribeDBClusters(ctx, &rds.DescribeDBClustersInput{DBClusterIdentifier: &r.PhysicalID})
+	if err != nil {
+		return nil, err
+	}
+	return described(out.DBClusters, nil, nil)
+}
+
+var clusterAvailable = available("the cluster", func(ctx context.Context, r *provider.Request) (string, error) {
+	c, err := describeCluster(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	return aws.ToString(c.Status), nil
+})
+
+// A cluster is known by its identifier. It is made anew, from a snapshot, or as
+// another cluster was.
+func dbCluster() provider.Resource {
+	gone := *clusterAvailable
+	gone.From, gone.What, gone.OK, gone.Failed = provider.WaitNone, "the cluster to be gone", nil, nil
+	return provider.Resource{
+		Type:    "AWS::RDS::DBCluster",
+		Name:    "DBClusterIdentifier",
+		Inputs:  []provider.Input{createDBClusterInput, restoreClusterInput, rewindClusterInput},
+		Updates: []provider.Input{modifyDBClusterInput},
+		Handled: []string{"DeleteAutomatedBackups"},
+
+		FinalSnapshot: true,
+		Satellites: []provider.Satellite{roleMembers(
+			func(ctx context.Context, r *provider.Request, role, feature *string) error {
+				_, err := rdsClient(r.Session).AddRoleToDBCluster(ctx, &rds.AddRoleToDBClusterInput{DBClusterIdentifier: &r.PhysicalID, RoleArn: role, FeatureName: feature})
+				return err
+			},
+			func(ctx context.Context, r *provider.Request, role, feature *string) error {
+				_, err := rdsClient(r.Session).RemoveRoleFromDBCluster(ctx, &rds.RemoveRoleFromDBClusterInput{DBClusterIdentifier: &r.PhysicalID, RoleArn: role, FeatureName: feature})
+				return err
+			})},
+		Tags: rdsTags("cluster"),
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			var cluster *types.DBCluster
+			switch {
+			case r.Properties.Has("SnapshotIdentifier"):
+				out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).RestoreDBClusterFromSnapshot, restoreClusterInput)
+				if err != nil {
+					return provider.Created{}, err
+				}
+				cluster = out.DBCluster
+			case r.Properties.Has("SourceDBClusterIdentifier") || r.Properties.Has("SourceDbClusterResourceId"):
+				out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).RestoreDBClusterToPointInTime, rewindClusterInput)
+				if err != nil {
+					return provider.Created{}, err
+				}
+				cluster = out.DBCluster
+			default:
+				out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).CreateDBCluster, createDBClusterInput)
+				if err != nil {
+					return provider.Created{}, err
+				}
+				cluster = out.DBCluster
+			}
+			return provider.Created{PhysicalID: aws.ToString(cluster.DBClusterIdentifier)}, nil
+		},
+		Update: updateBy(rdsClient, (*rds.Client).ModifyDBCluster, modifyDBClusterInput),
+		Delete: func(ctx context.Context, r *provider.Request) error {
+			in := &rds.DeleteDBClusterInput{DBClusterIdentifier: &r.PhysicalID, SkipFinalSnapshot: aws.Bool(true)}
+			if r.FinalSnapshot != "" {
+				in.FinalDBSnapshotIdentifier, in.SkipFinalSnapshot = &r.FinalSnapshot, nil
+			}
+			if r.Properties.Has("DeleteAutomatedBackups") {
+				in.DeleteAutomatedBackups = aws.Bool(isTrue(r.Properties, "DeleteAutomatedBackups"))
+			}
+			_, err := rdsClient(r.Session).DeleteDBCluster(ctx, in)
+			return err
+		},
+		Gone:       databaseGone,
+		Wait:       clusterAvailable,
+		DeleteWait: &gone,
+		Find:       findDatabase("DBClusterIdentifier", "cluster"),
+		Attributes: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			c, err := describeCluster(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			o := value.NewObject("DBClusterArn", aws.ToString(c.DBClusterArn), "DBClusterResourceId", aws.ToString(c.DbClusterResourceId))
+			set(o, "Endpoint.Address", c.Endpoint)
+			set(o, "ReadEndpoint.Address", c.ReaderEndpoint)
+			if c.Port != nil {
+				o.Set("Endpoint.Port", value.Int(*c.Port))
+			}
+			if s := c.MasterUserSecret; s != nil {
+				set(o, "MasterUserSecret.SecretArn", s.SecretArn)
+			}
+			return o, nil
+		},
+		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			c, err := describeCluster(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			props := databaseProps(r, c, c.TagList, provider.Skip("Endpoint", "ReadEndpoint", "MasterUserSecret"), provider.Rename{
+				"DBClusterParameterGroupName": "DBClusterParameterGroup", "DBSubnetGroupName": "DBSubnetGroup",
+				"EnableCloudwatchLogsExports": "EnabledCloudwatchLogsExports", "EnableHttpEndpoint": "HttpEndpointEnabled",
+				"EnableIAMDatabaseAuthentication": "IAMDatabaseAuthenticationEnabled", "ScalingConfiguration": "ScalingConfigurationInfo",
+				"ServerlessV2ScalingConfiguration": "ServerlessV2ScalingConfiguration",
+			})
+			props.Set("VpcSecurityGroupIds", list(databaseGroups(c.VpcSecurityGroups)))
+			return props, nil
+		},
+		Unprotect: func(ctx context.Context, r *provider.Request) error {
+			_, err := rdsClient(r.Session).ModifyDBCluster(ctx, &rds.ModifyDBClusterInput{DBClusterIdentifier: &r.PhysicalID, DeletionProtection: aws.Bool(false), ApplyImmediately: aws.Bool(true)})
+			return err
+		},
+	}
+}
+
+func databaseGroups(in []types.VpcSecurityGroupMembership) []string {
+	var ids []string
+	for _, g := range in {
+		ids = append(ids, aws.ToString(g.VpcSecurityGroupId))
+	}
+	return ids
+}

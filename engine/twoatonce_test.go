@@ -54,19 +54,19 @@ var duels = []duel{
 var versions = map[string]string{
 	"v1": `
 		"Data": {"Type": "AWS::S3::Bucket", "Properties": {}},
-		"Pool": {"Type": "AWS::Cognito::UserPool", "Properties": {"UserPoolName": "one"}},
-		"Other": {"Type": "AWS::Cognito::UserPool", "DependsOn": "Pool", "Properties": {"UserPoolName": "c"}},
-		"Old": {"Type": "AWS::Cognito::UserPool", "Properties": {"UserPoolName": "old"}}`,
+		"Pool": {"Type": "AWS::Cognito::IdentityPool", "Properties": {"AllowUnauthenticatedIdentities": false, "IdentityPoolName": "one"}},
+		"Other": {"Type": "AWS::Cognito::IdentityPool", "DependsOn": "Pool", "Properties": {"AllowUnauthenticatedIdentities": false, "IdentityPoolName": "c"}},
+		"Old": {"Type": "AWS::Cognito::IdentityPool", "Properties": {"AllowUnauthenticatedIdentities": false, "IdentityPoolName": "old"}}`,
 	"v2": `
 		"Data": {"Type": "AWS::S3::Bucket", "Properties": {}},
-		"Pool": {"Type": "AWS::Cognito::UserPool", "Properties": {"UserPoolName": "two"}},
-		"Other": {"Type": "AWS::Cognito::UserPool", "DependsOn": "Pool", "Properties": {"UserPoolName": "d"}},
-		"New": {"Type": "AWS::Cognito::UserPool", "Properties": {"UserPoolName": "new"}},
+		"Pool": {"Type": "AWS::Cognito::IdentityPool", "Properties": {"AllowUnauthenticatedIdentities": false, "IdentityPoolName": "two"}},
+		"Other": {"Type": "AWS::Cognito::IdentityPool", "DependsOn": "Pool", "Properties": {"AllowUnauthenticatedIdentities": false, "IdentityPoolName": "d"}},
+		"New": {"Type": "AWS::Cognito::IdentityPool", "Properties": {"AllowUnauthenticatedIdentities": false, "IdentityPoolName": "new"}},
 		"Logs": {"Type": "AWS::S3::Bucket", "Properties": {}}`,
 	"v3": `
 		"Data": {"Type": "AWS::S3::Bucket", "Properties": {}},
-		"Pool": {"Type": "AWS::Cognito::UserPool", "Properties": {"UserPoolName": "three"}},
-		"Newer": {"Type": "AWS::Cognito::UserPool", "Properties": {"UserPoolName": "newer"}}`,
+		"Pool": {"Type": "AWS::Cognito::IdentityPool", "Properties": {"AllowUnauthenticatedIdentities": false, "IdentityPoolName": "three"}},
+		"Newer": {"Type": "AWS::Cognito::IdentityPool", "Properties": {"AllowUnauthenticatedIdentities": false, "IdentityPoolName": "newer"}}`,
 }
 
 // TestTwoAtOnce lets two deploys of one stack run into each other in many ways:
@@ -104,7 +104,7 @@ func TestTwoAtOnce(t *testing.T) {
 // into.
 func TestSeedsRepeat(t *testing.T) {
 	apps := writeVersions(t)
-	made := regexp.MustCompile(`user-\w+|\w{17}Z-\w{8}`)
+	made := regexp.MustCompile(`iden-\w+|\w{17}Z-\w{8}`)
 	var stories [2]string
 	for i := range stories {
 		aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.None})

@@ -1,6 +1,7 @@
 package awssdk
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,6 +50,33 @@ func TestChanges(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, operations(rec.take())); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A database is deleted with the snapshot that it was asked for, and with none
+// otherwise; one in a cluster leaves it to the cluster (T-836).
+func TestFinalSnapshot(t *testing.T) {
+	rec := startRecorder(t)
+	for name, test := range map[string]struct{ typ, props, snapshot, want string }{
+		"a database's":         {"AWS::RDS::DBInstance", `{}`, "db-final", "FinalDBSnapshotIdentifier=db-final"},
+		"a cluster's":          {"AWS::RDS::DBCluster", `{}`, "db-final", "FinalDBSnapshotIdentifier=db-final"},
+		"none":                 {"AWS::RDS::DBInstance", `{}`, "", "SkipFinalSnapshot=true"},
+		"a cluster's database": {"AWS::RDS::DBInstance", `{"DBClusterIdentifier": "c"}`, "db-final", "SkipFinalSnapshot=true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec.take()
+			rec.gone = "DBInstanceNotFound"
+			_, err := provider.Drive(describe(t, test.typ), nil).Delete(t.Context(), &provider.Request{
+				Session: rec.session(), Stack: stack, LogicalID: "Res", Type: test.typ, PhysicalID: "db",
+				Properties: object(t, test.props), FinalSnapshot: test.snapshot,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sent := joined(rec.take()); !strings.Contains(sent, test.want) {
+				t.Errorf("sent\n%s\nwant %s", sent, test.want)
 			}
 		})
 	}

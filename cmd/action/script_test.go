@@ -344,3 +344,23 @@ func output(ts *testscript.TestScript, neg bool, args []string) {
 func copyOutput(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[1], entries(ts.ReadFile(ts.Getenv("GITHUB_OUTPUT")))[args[0]])
 }
+
+// Where a tool is missing, a script that needs it is skipped.
+func TestScriptsSayWhatTheyNeed(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txt")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("%d scripts, %v", len(scripts), err)
+	}
+	for _, path := range scripts {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range []string{"aws", "node", "python3", "docker", "git"} {
+			used := regexp.MustCompile(`(?m)^(! )?(exec )?` + tool + ` `).Match(text)
+			if used && !bytes.Contains(text, []byte("[!exec:"+tool+"] skip")) {
+				t.Errorf("%s uses %s and does not skip without it", path, tool)
+			}
+		}
+	}
+}

@@ -252,8 +252,10 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, r
 			switch {
 			case err != nil:
 				if !old {
-					d.half(err, &state.Operation{LogicalID: id, ResourceType: row.ResourceType, ChangeType: state.OpDelete,
-						PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
+					if !is[*SnapshotError](err) { // AWS was asked
+						d.half(err, &state.Operation{LogicalID: id, ResourceType: row.ResourceType, ChangeType: state.OpDelete,
+							PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
+					}
 					return d.fail(c, row.PhysicalID, err)
 				}
 				return d.ending(err)

@@ -549,3 +549,56 @@ func TestEveryTypeCanBeSettled(t *testing.T) {
 		}
 	}
 }
+
+// What a nested stack let go is settled when the stack around it is deployed
+// again, whether or not that changed (P-9, P-23).
+func TestNestedStackAfterTheSeal(t *testing.T) {
+	s := startSlow(t, `{"Resources": {"Inner": {"Type": "AWS::CloudFormation::Stack", "Metadata": {"aws:asset:path": "inner.template.json"},
+		"Properties": {"TemplateURL": "https://example.com/inner.json"}}}}`)
+	s.write("inner.template.json", only("Group"))
+	s.want(s.cancelled("GetResourceRequestStatus"), result.Cancelled)
+	const inner = "cdkd/Slow~Inner/us-east-1/"
+	if s.object(slowPending) == "" || s.object(inner+"pending.json") == "" {
+		t.Fatalf("written down:\n%s\n%s", s.object(slowPending), s.object(inner+"pending.json"))
+	}
+	for _, key := range []string{slowKey, inner} {
+		if s.object(key+"lock.json") != "" {
+			t.Errorf("%slock.json was kept", key)
+		}
+	}
+	s.finish()
+	s.want(s.run().deploy(), result.Success)
+	s.wantOnce("CreateResource")
+	s.wantSettled()
+	if body := s.object(inner + "pending.json"); body != "" {
+		t.Errorf("still open:\n%s", body)
+	}
+	if !strings.Contains(s.object(inner+"state.json"), `"physicalId": "group"`) {
+		t.Errorf("recorded:\n%s", s.object(inner+"state.json"))
+	}
+	s.want(s.run().deploy(), result.NoChange)
+}
+
+// What cannot be told keeps the resource from being touched, and nothing else
+// (P-17).
+func TestUnresolved(t *testing.T) {
+	s := startSlow(t, only("Group"))
+	s.CloudControl.SetDelay(0)
+	fault := s.AddFault(sandbox.Fault{Action: "CreateResource", Hold: true, After: true})
+	s.want(s.cancelled("CreateResource"), result.Cancelled)
+	s.RemoveFault(fault)
+	s.S3.PutObject(bucket, slowPending, []byte(strings.Replace(s.object(slowPending), `"clientToken"`, `"formerToken"`, 1)))
+	st := s.run().deploy()
+	s.want(st, result.Failed)
+	if len(st.Failures) != 1 || !strings.Contains(st.Failures[0].Remedy, "state orphan Slow --pending Group") {
+		t.Errorf("failures: %+v", st.Failures)
+	}
+	s.wantOnce("CreateResource")
+
+	s.write("Slow.template.json", `{"Resources": {"Other": {"Type": "AWS::SQS::Queue"}}}`)
+	s.want(s.run().deploy(), result.Success)
+	s.want(s.run().destroy(), result.Partial)
+	if s.object(slowPending) == "" || s.object(slowKey+"state.json") == "" {
+		t.Error("a destroy forgot what nobody can tell")
+	}
+}

@@ -38,6 +38,7 @@ var transientPatterns = []string{
 	"Could not deliver test message",
 	"concurrent update operation",
 	"because it is in use",
+	"is currently in use by a listener or a rule",
 	"Rate exceeded",
 	"is marked disabled for mutation",
 	"There is an operation running on the Cluster",
@@ -79,6 +80,8 @@ var propagationPatterns = []string{
 	"is not a valid role to allow SNS",
 	"not authorized to access the Log Destination",
 	"does not have a trust relationship allowing",
+	"Unable to assume given IAM role",
+	"Unable to assume the service linked role",
 }
 
 // cooldownPatterns are codes and texts of a name that was freed moments ago.

@@ -7,6 +7,7 @@ package engine
 // nothing twice.
 var resendable = map[string]string{
 	"AWS::ApiGateway::Account":       "it puts the one setting that there is",
+	"AWS::AppSync::GraphQLSchema":    "it puts the one schema that there is",
 	"AWS::CloudFront::Distribution":  "its token is known, and answered with the first one's",
 	"AWS::EC2::LaunchTemplate":       "its token is known, and answered with the first one's",
 	"AWS::IAM::Policy":               "it puts the one policy of that name",
@@ -25,6 +26,7 @@ var resendable = map[string]string{
 var unfindable = map[string]string{
 	"AWS::ApiGateway::Deployment":    "deployments of an API have neither a name nor a tag to be told apart by",
 	"AWS::ApiGatewayV2::Integration": "integrations of an API have neither a name nor a tag to be told apart by",
+	"AWS::AppSync::ApiKey":           "keys of an API have neither a name nor a tag to be told apart by",
 	"AWS::IAM::Group":                "a group has no tag that tells whose it is",
 	"AWS::Lambda::LayerVersion":      "versions of a layer have no tag to be told apart by",
 }

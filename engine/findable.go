@@ -6,19 +6,21 @@ package engine
 // resendable are those whose create may be sent again, with the reason: it makes
 // nothing twice.
 var resendable = map[string]string{
-	"AWS::ApiGateway::Account":       "it puts the one setting that there is",
-	"AWS::AppSync::GraphQLSchema":    "it puts the one schema that there is",
-	"AWS::CloudFront::Distribution":  "its token is known, and answered with the first one's",
-	"AWS::EC2::LaunchTemplate":       "its token is known, and answered with the first one's",
-	"AWS::IAM::Policy":               "it puts the one policy of that name",
-	"AWS::Lambda::EventInvokeConfig": "it puts the one setting that there is",
-	"AWS::Lambda::Version":           "the same code is not published twice",
-	"AWS::Logs::MetricFilter":        "it puts the one filter of that name",
-	"AWS::Logs::SubscriptionFilter":  "it puts the one filter of that name",
-	"AWS::S3::BucketPolicy":          "it puts the one policy that there is",
-	"AWS::SNS::Subscription":         "the same endpoint is not subscribed twice",
-	"AWS::SNS::TopicPolicy":          "it puts the one policy that there is",
-	"AWS::SQS::QueuePolicy":          "it puts the one policy that there is",
+	"AWS::ApiGateway::Account":                        "it puts the one setting that there is",
+	"AWS::AppSync::GraphQLSchema":                     "it puts the one schema that there is",
+	"AWS::CloudFront::Distribution":                   "its token is known, and answered with the first one's",
+	"AWS::CloudFront::CloudFrontOriginAccessIdentity": "its token is known, and answered with the first one's",
+	"AWS::Scheduler::Schedule":                        "its token is known, and answered with the first one's",
+	"AWS::EC2::LaunchTemplate":                        "its token is known, and answered with the first one's",
+	"AWS::IAM::Policy":                                "it puts the one policy of that name",
+	"AWS::Lambda::EventInvokeConfig":                  "it puts the one setting that there is",
+	"AWS::Lambda::Version":                            "the same code is not published twice",
+	"AWS::Logs::MetricFilter":                         "it puts the one filter of that name",
+	"AWS::Logs::SubscriptionFilter":                   "it puts the one filter of that name",
+	"AWS::S3::BucketPolicy":                           "it puts the one policy that there is",
+	"AWS::SNS::Subscription":                          "the same endpoint is not subscribed twice",
+	"AWS::SNS::TopicPolicy":                           "it puts the one policy that there is",
+	"AWS::SQS::QueuePolicy":                           "it puts the one policy that there is",
 }
 
 // unfindable are those of which a second create may make a second one, with what
@@ -27,6 +29,9 @@ var unfindable = map[string]string{
 	"AWS::ApiGateway::Deployment":    "deployments of an API have neither a name nor a tag to be told apart by",
 	"AWS::ApiGatewayV2::Integration": "integrations of an API have neither a name nor a tag to be told apart by",
 	"AWS::AppSync::ApiKey":           "keys of an API have neither a name nor a tag to be told apart by",
+	"AWS::Cognito::UserPoolClient":   "clients of a pool have no tag to be told apart by",
+	"AWS::Glue::Database":            "a database has no tag that tells whose it is",
+	"AWS::Glue::Table":               "a table has no tag that tells whose it is",
 	"AWS::IAM::Group":                "a group has no tag that tells whose it is",
 	"AWS::Lambda::LayerVersion":      "versions of a layer have no tag to be told apart by",
 }

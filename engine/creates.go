@@ -196,6 +196,7 @@ func (d *deployment) over(logicalID, typ, physicalID string, err error) {
 
 // settleLedger ends the ledger's part of this run.
 func (d *deployment) settleLedger(ctx context.Context) {
+	defer d.renewLedger(ctx)
 	if d.creates == nil {
 		return
 	}
@@ -204,6 +205,32 @@ func (d *deployment) settleLedger(ctx context.Context) {
 		s.Sealed = now()
 	}
 	if err := d.creates.ledger.Settle(ctx, s); err != nil {
+		d.warn("%v", err)
+	}
+}
+
+// renewLedger gives the ledger another nonce once this run let go of what a token
+// made: a create to come must not repeat the token, or it is answered with that.
+// What is still open is proved by the nonce, and follows it. A run that has
+// little time left keeps the nonce: that proof matters more.
+func (d *deployment) renewLedger(ctx context.Context) {
+	d.mu.Lock()
+	ids := d.released
+	d.released = nil
+	d.mu.Unlock()
+	if ids == nil || d.creates == nil && !d.presence.Ledger || d.e.config.Window.Interrupted() {
+		return
+	}
+	err := d.ledger(ctx).Renew(ctx, ids...)
+	if err == nil {
+		d.pending.mu.Lock()
+		file := d.pending.file
+		d.pending.mu.Unlock()
+		if file != nil && !file.Current().Empty() {
+			err = d.changePending(ctx, func(*state.Pending) {})
+		}
+	}
+	if err != nil {
 		d.warn("%v", err)
 	}
 }
@@ -276,11 +303,15 @@ func (p *planned) destructive() bool {
 // keeps remembers what the stack lets go of while it goes on to exist.
 func (d *deployment) keeps(logicalID string, row *state.Resource) {
 	driver := d.router.Driver(row.ResourceType)
-	if driver == nil || driver.Resource().Lookup == nil || row.PhysicalID == "" || d.declared(logicalID, row) {
-		return
-	}
+	byName := driver != nil && driver.Resource().Lookup != nil
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !byName {
+		d.released = append(d.released, logicalID)
+	}
+	if !byName || row.PhysicalID == "" || d.declared(logicalID, row) {
+		return
+	}
 	d.kept = append(d.kept, state.Kept{LogicalID: logicalID, ResourceType: row.ResourceType, PhysicalID: row.PhysicalID})
 }
 

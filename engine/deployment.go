@@ -73,6 +73,7 @@ type deployment struct {
 	completed []*state.Operation
 	failed    []*state.Operation
 	kept      []state.Kept
+	released  []string   // rows let go of that were made by a token, not by a name
 	leftovers []leftover // old copies of replaced resources
 	uncertain bool       // a create failed without an answer: it may have made something
 }

@@ -331,6 +331,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 		d.saved()
 		wg.Wait()
 		d.seal()
+		d.settleLedgerAtEnd()
 		d.tellUnrecorded()
 		if failed := (*ResourcesError)(nil); errors.As(err, &failed) {
 			// Part of the stack is gone and part is left: that is what 2 says.

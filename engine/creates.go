@@ -240,6 +240,13 @@ func (d *deployment) renewLedger(ctx context.Context) {
 // it can have. "" is nothing.
 func (d *deployment) findEarlier(ctx context.Context, c *plan.Change, req *provider.Request) (string, error) {
 	driver := d.router.Driver(c.Type)
+	if d.resent(c) {
+		id, looked, err := d.findOwned(ctx, req)
+		if err != nil || !looked {
+			return "", nil // the token tells
+		}
+		return id, nil
+	}
 	byName := d.creates.names[c.LogicalID] != nil // its create takes the name back by itself
 	if driver == nil || byName || d.creates.open[c.LogicalID].Type() != c.Type || d.decisions[c.LogicalID].Route.ProvisionedBy != state.BySDK {
 		return "", nil
@@ -265,11 +272,18 @@ func (d *deployment) findUnanswered(ctx context.Context, c *plan.Change, req *pr
 // template says.
 func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Request, resolved template.Resolved, id string) error {
 	d.observe(Event{Kind: Notice, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id, Text: "found again: an earlier create made it, and its answer was lost"})
-	d.made(c, resolved, provider.Created{PhysicalID: id, Attributes: d.router.Driver(c.Type).Known(req)})
-	row := d.world.row(c.LogicalID)
+	found := provider.Created{PhysicalID: id}
 	decision := d.decisions[c.LogicalID]
+	if decision.Route.ProvisionedBy == state.BySDK {
+		found.Attributes = d.router.Driver(c.Type).Known(req)
+	}
+	d.made(c, resolved, found)
+	row := d.world.row(c.LogicalID)
 	update := *req
 	update.PhysicalID, update.Previous, update.Attributes = id, row.Properties, row.Attributes
+	if decision.Route.ProvisionedBy == state.ByCloudControl {
+		update.Unsure, update.Token = true, newToken() // it is as the app was then
+	}
 	var updated provider.Updated
 	ev := Event{Action: plan.Create, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id}
 	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {

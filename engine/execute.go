@@ -218,7 +218,12 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	ev := Event{Action: c.Action, LogicalID: c.LogicalID, Type: c.Type}
 	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
 		var err error
-		made, err = d.provider(decision, retry.ForCreate(retry.Classifier{})).Create(ctx, req)
+		p := d.provider(decision, retry.ForCreate(retry.Classifier{}))
+		if old == nil && d.resent(c) {
+			made, err = d.createAgain(ctx, c, req, p)
+		} else {
+			made, err = p.Create(ctx, req)
+		}
 		return made.PhysicalID, err
 	})
 	if errors.Is(err, errNotBegun) {

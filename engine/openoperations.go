@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +67,11 @@ func (e *Engine) orphanPending(ctx context.Context, store *state.Store, opt Orph
 	case err != nil:
 		return nil, err
 	default:
-		if t.Pending, err = pendingNamed(place, p, opt.Pending); err != nil {
+		sent, err := openCreates(ctx, place)
+		if err != nil {
+			return nil, err
+		}
+		if t.Pending, err = pendingNamed(place, p, sent, opt.Pending); err != nil {
 			return nil, err
 		}
 	}
@@ -96,7 +101,7 @@ func (e *Engine) orphanPending(ctx context.Context, store *state.Store, opt Orph
 
 // pendingNamed says what of the open entries is meant, and refuses names that
 // there are none for.
-func pendingNamed(place *state.Stack, p *state.Pending, ids []string) (texts []string, err error) {
+func pendingNamed(place *state.Stack, p *state.Pending, sent map[string]state.Entry, ids []string) (texts []string, err error) {
 	if p == nil {
 		p = &state.Pending{}
 	}
@@ -107,6 +112,9 @@ func pendingNamed(place *state.Stack, p *state.Pending, ids []string) (texts []s
 	for _, l := range p.Leftovers {
 		has = add(has, l.LogicalID)
 	}
+	only := maps.Clone(sent)
+	maps.DeleteFunc(only, func(id string, _ state.Entry) bool { return slices.Contains(has, id) })
+	has = append(has, slices.Sorted(maps.Keys(only))...)
 	for _, id := range ids {
 		if id != AllPending && !slices.Contains(has, id) || len(has) == 0 {
 			next := "nothing is open"
@@ -126,7 +134,30 @@ func pendingNamed(place *state.Stack, p *state.Pending, ids []string) (texts []s
 			texts = append(texts, fmt.Sprintf("%s (%s): %s, to be deleted (%s)", l.LogicalID, l.ResourceType, l.PhysicalID, l.Reason))
 		}
 	}
+	for _, id := range slices.Sorted(maps.Keys(only)) {
+		if meant(ids, id) {
+			texts = append(texts, fmt.Sprintf("%s (%s): create sent at %s, not answered", id, only[id].Type(), time.UnixMilli(only[id].FirstSentAt).UTC().Format(time.RFC3339)))
+		}
+	}
 	return texts, nil
+}
+
+// openCreates are those that the ledger has and no row answers.
+func openCreates(ctx context.Context, place *state.Stack) (map[string]state.Entry, error) {
+	present, err := place.Presence(ctx)
+	if err != nil || !present.Ledger {
+		return nil, err
+	}
+	record, _, err := place.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	open := maps.Clone(place.OpenLedger(ctx, true, record).Open())
+	maps.DeleteFunc(open, func(id string, e state.Entry) bool {
+		row := record.Row(id)
+		return row != nil && row.ResourceType == e.Type()
+	})
+	return open, nil
 }
 
 func meant(ids []string, logicalID string) bool {
@@ -164,6 +195,15 @@ func (e *Engine) forgetPending(ctx context.Context, place *state.Stack, ids []st
 	for _, op := range file.Current().Operations {
 		if meant(ids, op.LogicalID) && op.ChangeType == state.OpCreate && op.Stage != state.StageSettling {
 			creates = append(creates, op.LogicalID)
+		}
+	}
+	sent, err := openCreates(ctx, place)
+	if err != nil {
+		return err
+	}
+	for id := range sent {
+		if meant(ids, id) {
+			creates = add(creates, id)
 		}
 	}
 	err = file.Change(ctx, func(p *state.Pending) { dropEntries(p, ids) })

@@ -137,7 +137,7 @@ func (e *Engine) readOrphan(ctx context.Context, store *state.Store, t *Orphaned
 	t.Recorded, t.etag, t.Resources = etag != state.Absent, etag, record.LogicalIDs()
 	place := store.Stack(t.Stack, t.Region)
 	if p, err := place.ReadPending(ctx); p != nil {
-		t.Pending, _ = pendingNamed(place, p, []string{AllPending})
+		t.Pending, _ = pendingNamed(place, p, nil, []string{AllPending})
 	} else if err != nil {
 		e.warnOf(place, err.Error())
 	}

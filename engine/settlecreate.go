@@ -171,7 +171,15 @@ func (s *settler) find(ctx context.Context, op state.OpenOperation) (finding, er
 		}
 		return f, err
 	case op.ProvisionedBy == state.ByCloudControl:
-		return s.replay(ctx, op, req)
+		f, err := s.replay(ctx, op, req)
+		if err != nil || f.unknown == "" {
+			return f, err
+		}
+		req.OwnerTag, _, _ = strings.Cut(op.ClientToken, "-")
+		if id, err := s.cloudControl.FindOwned(ctx, req); err == nil && id != "" {
+			return finding{made: provider.Created{PhysicalID: id}, by: byTag}, nil
+		}
+		return f, nil
 	}
 	return s.search(ctx, op, req)
 }
@@ -242,7 +250,7 @@ func (s *settler) replay(ctx context.Context, op state.OpenOperation, req *provi
 	req.PhysicalID, req.Token = "", op.ClientToken
 	req.OwnerTag, _, _ = strings.Cut(op.ClientToken, "-")
 	made, err := s.cloudControl.Create(ctx, req)
-	if provider.HasCode(err, "ClientTokenConflictException") {
+	if provider.HasCode(err, tokenConflict) {
 		return finding{unknown: "its first request arrived, and what came of it cannot be found"}, nil
 	}
 	return s.fromCloud(made, byToken, err)

@@ -65,7 +65,11 @@ func (d *deployment) adoptStrays(ctx context.Context) (found []string) {
 			d.observe(Event{Kind: Notice, LogicalID: id, Type: entry.Type(), PhysicalID: physicalID,
 				Text: "found: an earlier run made it and ended before it knew; it goes"})
 			d.change(func(r *state.Record) {
-				r.Set(id, &state.Resource{PhysicalID: physicalID, ResourceType: entry.Type(), Properties: &value.Object{}, ProvisionedBy: state.BySDK})
+				row := &state.Resource{PhysicalID: physicalID, ResourceType: entry.Type(), Properties: &value.Object{}, ProvisionedBy: state.BySDK}
+				if d.router.Driver(entry.Type()) == nil {
+					row.ProvisionedBy = state.ByCloudControl
+				}
+				r.Set(id, row)
 			})
 			d.creates.mu.Lock()
 			d.creates.fates[id] = state.FateOver
@@ -80,11 +84,11 @@ func (d *deployment) adoptStrays(ctx context.Context) (found []string) {
 // that nobody else can account for.
 func (d *deployment) findStray(ctx context.Context, id string, entry state.Entry) (physicalID string, looked bool, err error) {
 	driver := d.router.Driver(entry.Type())
-	if driver == nil {
-		return "", false, nil
-	}
 	req := d.request(id, entry.Type())
 	req.Properties, req.OwnerTag = &value.Object{}, entry.OwnerTag(d.creates.ledger.Nonce(), id)
+	if driver == nil {
+		return d.findOwned(ctx, req)
+	}
 	name := plan.PhysicalName(d.t.Name, id, entry.Type(), req.Properties)
 	req.Name, req.NameProperty = name.Value, name.Property
 	if !entry.ByName() {

@@ -101,6 +101,57 @@ func TestCrashAfterRollback(t *testing.T) {
 	w.rerun(story, killed, want)
 }
 
+// TestCrashBeforeAChange kills a run when Cloud Control made something for it,
+// and changes the app before the next: the token of the first request cannot be
+// sent with other properties. What it made is found by its tag (P-15), or else
+// no other is made before a person looked (P-17).
+func TestCrashBeforeAChange(t *testing.T) {
+	if testing.Short() {
+		t.Skip("disturbs a deploy")
+	}
+	aws := startMoto(t)
+	story := crashStories[0]
+	for _, listed := range []bool{true, false} {
+		t.Run(fmt.Sprintf("may list %t", listed), func(t *testing.T) {
+			w := newCrashWorld(t, aws)
+			killed := disturbance{"killed after", sandbox.Fault{Service: "cloudcontrolapi", Action: "CreateResource", Hold: true, Drop: true, After: true}, true}
+			if !w.disturb(story, killed) {
+				t.Fatal("nothing was made by Cloud Control")
+			}
+			path := filepath.Join(w.dir, "crash", "Crash.template.json")
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, bytes.Replace(text, []byte(`"Name": "crash"`), []byte(`"Name": "changed"`), 1), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			w.age()
+			want := []string{"AWS::AppConfig::Application changed"}
+			if !listed {
+				want = []string{"AWS::AppConfig::Application changed", "AWS::AppConfig::Application crash"}
+				aws.AddFault(sandbox.Fault{Service: "cloudcontrolapi", Action: "ListResources", Status: http.StatusForbidden, Code: "AccessDeniedException"})
+				for range 2 {
+					cmd, out := w.command(story.after)
+					if err := cmd.Run(); err == nil || !strings.Contains(out.String(), "Cloud Control has that request with other properties") {
+						t.Fatalf("%v\n%s", err, out)
+					}
+				}
+				w.must([]string{"state", "orphan", "Crash", "--pending", "Settings", "--yes"})
+			}
+			w.must(story.after)
+			var names []string
+			for _, r := range aws.CloudControl.Resources() {
+				names = append(names, r.TypeName+" "+fmt.Sprint(r.Model["Name"]))
+			}
+			if slices.Sort(names); !slices.Equal(names, want) {
+				t.Errorf("Cloud Control has %q, want %q", names, want)
+			}
+			w.must([]string{"diff", "--app", "crash", "--fail"})
+		})
+	}
+}
+
 // A crashWorld is an AWS, a bucket and a directory for one story.
 type crashWorld struct {
 	t   *testing.T
@@ -154,9 +205,9 @@ func breakApp(t *testing.T, path string) {
 		{`"VisibilityTimeout": 45`, `"VisibilityTimeout": 50`},
 		{`"Threshold": 1`, `"Threshold": 2`},
 		{`"Size": 3`, `"Size": 4`},
-		{`"UserPoolName": "crash"`, `"UserPoolName": "broken"`},
+		{`"Name": "crash"`, `"Name": "broken"`},
 		{`"Role": {`, `"Added": {"Type": "AWS::SNS::Topic", "Properties": {}},
-    "Never": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "Crash-Inner-Name", "Value": "held"}, "DependsOn": ["Added", "Queue", "Alarm", "Thing", "Pool"]},
+    "Never": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "Crash-Inner-Name", "Value": "held"}, "DependsOn": ["Added", "Queue", "Alarm", "Thing", "Settings"]},
     "Role": {`},
 	} {
 		if !bytes.Contains(text, []byte(edit[0])) {

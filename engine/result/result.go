@@ -91,7 +91,7 @@ type Run struct {
 	// PlanDigest names what would be done, for whoever is to agree to it; "" when
 	// nothing would, or nobody asked.
 	PlanDigest string
-	Duration        time.Duration
+	Duration   time.Duration
 }
 
 // Add puts a stack into the run and lets its outcome count.

@@ -17,6 +17,7 @@ import (
 
 var figures = flag.Bool("figures", false, "measure how long it takes to start and to be cancelled, 30 times")
 
+// measured is how many deploys the figures are of.
 const measured = 30
 
 // testFigures measures what people wait for: the first line of the log, and the

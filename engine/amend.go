@@ -10,7 +10,9 @@ import (
 // that there is something to save. What edit is given is what is recorded now
 // that the lock is held, nil when nothing is any more. A save that has begun is
 // not called off. saved, when set, is called after it, with the lock still held.
-func (e *Engine) amend(ctx context.Context, place *state.Stack, opt state.LockOptions,
+//
+// settling, when set, is asked first what became of what earlier runs left open.
+func (e *Engine) amend(ctx context.Context, place *state.Stack, opt state.LockOptions, settling *deployment,
 	edit func(*state.Record) (bool, error), saved func(context.Context, *state.Record)) (err error) {
 	opt.Owner = e.config.Owner
 	opt.Warn = func(text string) { e.warnOf(place, text) }
@@ -32,6 +34,17 @@ func (e *Engine) amend(ctx context.Context, place *state.Stack, opt state.LockOp
 	}
 	if err := place.Own(record); err != nil {
 		return err
+	}
+	if settling != nil && record != nil {
+		presence, err := place.Presence(ctx)
+		if err != nil {
+			return err
+		}
+		r, err := settling.settleOnce(ctx, reading{record: record, etag: etag, presence: presence})
+		if err != nil {
+			return err
+		}
+		record, etag = r.record, r.etag
 	}
 	changed, err := edit(record)
 	if err != nil || !changed {

@@ -231,7 +231,7 @@ func (e *Engine) orphanRows(ctx context.Context, store *state.Store, opt OrphanO
 	if opt.Consent != nil && !opt.Consent([]Orphaned{t}) {
 		return nil, nil
 	}
-	err = e.amend(ctx, place, state.LockOptions{Operation: "orphan", FailFast: true},
+	err = e.amend(ctx, place, state.LockOptions{Operation: "orphan", FailFast: true}, nil,
 		func(record *state.Record) (bool, error) {
 			return true, dropRows(place, etag, before, record, opt.Resources)
 		},

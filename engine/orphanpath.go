@@ -88,6 +88,7 @@ func (e *Engine) OrphanPaths(ctx context.Context, opt OrphanPathOptions) (*Orpha
 	}
 	d := e.recordedDeployment(store, state.Ref{Stack: t.Name, Region: t.Region})
 	done := &OrphanedPaths{Ref: state.Ref{Stack: t.Name, Region: t.Region}}
+	settling := e.recordedDeployment(store, done.Ref)
 	edit := func(record *state.Record) (bool, error) {
 		if record == nil {
 			return false, notRecorded(t.Name, store)
@@ -99,6 +100,14 @@ func (e *Engine) OrphanPaths(ctx context.Context, opt OrphanPathOptions) (*Orpha
 		}
 		if done.Resources == nil {
 			return false, rowsThere(d.place, record, ids)
+		}
+		for _, id := range done.Resources {
+			if settling.stillOpen()[id] {
+				return false, &InputError{
+					What: fmt.Sprintf("an operation of an earlier run on %s of stack %s in %s is still open", id, t.Name, t.Region),
+					Next: fmt.Sprintf("deploy, which settles it; or look what it did and have it forgotten: state orphan %s --pending %s", t.Name, id),
+				}
+			}
 		}
 		if err := d.knowRecord(ctx, record); err != nil {
 			return false, err
@@ -124,7 +133,8 @@ func (e *Engine) OrphanPaths(ctx context.Context, opt OrphanPathOptions) (*Orpha
 		}
 		return done, err
 	}
-	err = e.amend(ctx, d.place, state.LockOptions{Operation: "orphan", FailFast: true}, edit,
+	err = e.amend(ctx, d.place, state.LockOptions{Operation: "orphan", FailFast: true},
+		settling, edit,
 		func(ctx context.Context, record *state.Record) { e.renewTokens(ctx, d.place, record, done.Resources) })
 	if err != nil {
 		return nil, err

@@ -41,6 +41,19 @@ func (d *deployment) unfinished() bool {
 	return len(d.pending.earlier)+len(d.pending.settling) > 0
 }
 
+// stillOpen tells of which resources something is open, by logical id.
+func (d *deployment) stillOpen() map[string]bool {
+	d.pending.mu.Lock()
+	defer d.pending.mu.Unlock()
+	open := map[string]bool{}
+	if d.pending.file != nil {
+		for _, op := range d.pending.file.Current().Operations {
+			open[op.LogicalID] = open[op.LogicalID] || !op.Void
+		}
+	}
+	return open
+}
+
 // openPending reads the object once. The stack's lock is held.
 func (d *deployment) openPending(ctx context.Context) (*state.PendingFile, error) {
 	d.pending.mu.Lock()
@@ -87,7 +100,9 @@ func (d *deployment) changePending(ctx context.Context, edit func(*state.Pending
 	}
 	return file.Change(ctx, func(p *state.Pending) {
 		edit(p)
-		p.RunID, p.Owner, p.WrittenAt = d.runID, d.e.config.Owner, now().UnixMilli()
+		if d.runID != "" { // else only an earlier run's are left
+			p.RunID, p.Owner, p.WrittenAt = d.runID, d.e.config.Owner, now().UnixMilli()
+		}
 		p.LedgerNonce, p.RecordModified = ledger.Nonce(), modified
 	})
 }

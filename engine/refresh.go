@@ -26,6 +26,7 @@ const (
 	Refreshed      Refresh = "refreshed"  // what is recorded as observed is now what was read
 	RefreshSame    Refresh = "unchanged"  // it was that before
 	RefreshRefused Refresh = "refused"    // the record forbids a baseline
+	RefreshOpen    Refresh = "open"       // an earlier run's operation on it is not over
 	Unreadable     Refresh = "unreadable" // nothing can read the type
 	RefreshFailed  Refresh = "failed"     // it could not be read, or is gone
 )
@@ -78,7 +79,7 @@ func (e *Engine) refresh(ctx context.Context, store *state.Store, ref state.Ref,
 	if ref.Region == "" { // of the oldest form
 		ref.Region = e.defaultRegion()
 	}
-	d := e.recordedDeployment(store, ref)
+	d, settling := e.recordedDeployment(store, ref), e.recordedDeployment(store, ref)
 	read := func(record *state.Record) (changed bool, err error) {
 		if record == nil {
 			return false, notRecorded(ref.Stack, store)
@@ -86,7 +87,7 @@ func (e *Engine) refresh(ctx context.Context, store *state.Store, ref state.Ref,
 		if err := d.knowRecord(ctx, record); err != nil {
 			return false, err
 		}
-		all = d.readBack(ctx, record)
+		all = d.readBack(ctx, record, settling.stillOpen())
 		for _, r := range all {
 			changed = changed || r.Refresh == Refreshed
 		}
@@ -96,7 +97,7 @@ func (e *Engine) refresh(ctx context.Context, store *state.Store, ref state.Ref,
 		return changed, ctx.Err()
 	}
 	if !dryRun {
-		err = e.amend(ctx, d.place, state.LockOptions{Operation: "state-refresh-observed", FailFast: true}, read, nil)
+		err = e.amend(ctx, d.place, state.LockOptions{Operation: "state-refresh-observed", FailFast: true}, settling, read, nil)
 		return all, err
 	}
 	record, _, err := d.place.Read(ctx)
@@ -125,13 +126,18 @@ const (
 	readLimit   = time.Minute
 )
 
-// readBack reads what every row of a record is like in AWS, and puts it there.
-func (d *deployment) readBack(ctx context.Context, record *state.Record) []RefreshedResource {
+// readBack reads what every row of a record is like in AWS, and puts it there,
+// but for those of which something is open.
+func (d *deployment) readBack(ctx context.Context, record *state.Record, open map[string]bool) []RefreshedResource {
 	ids := record.LogicalIDs()
 	all, found := make([]RefreshedResource, len(ids)), make([]*value.Object, len(ids))
 	slots := make(chan struct{}, readsAtOnce)
 	var wg sync.WaitGroup
 	for i, id := range ids {
+		if open[id] {
+			all[i] = RefreshedResource{LogicalID: id, Type: record.Row(id).ResourceType, Refresh: RefreshOpen, Reason: "an earlier run's operation on it is not over; a deploy settles it"}
+			continue
+		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()

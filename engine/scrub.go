@@ -191,7 +191,7 @@ func (s *scrubbing) run(ctx context.Context, opt ScrubOptions) error {
 		}
 		return err
 	}
-	return d.e.amend(ctx, d.place, state.LockOptions{Operation: "scrub", Wait: opt.LockWait}, func(record *state.Record) (bool, error) {
+	return d.e.amend(ctx, d.place, state.LockOptions{Operation: "scrub", Wait: opt.LockWait}, d.e.recordedDeployment(d.store, s.Ref), func(record *state.Record) (bool, error) {
 		changed, err := look(record)
 		if err == nil && !changed && s.Versions > 0 {
 			err = d.place.PurgeRecord(ctx)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/customresource"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
@@ -68,7 +69,22 @@ type settler struct {
 	found    *state.Pending
 	declared func(logicalID, typ string) bool // the template still has it
 	cancel   bool                             // creates that go on are ended
+	once     bool                             // nothing is waited for, sent or invoked
 	slots    chan struct{}
+}
+
+// errOpen says that an operation stays open where nothing is waited for.
+var errOpen = errors.New("a deploy settles it")
+
+// request is one whose waits are abandoned where nothing is waited for.
+func (s *settler) request(logicalID, typ string) *provider.Request {
+	req := s.deployment.request(logicalID, typ)
+	if s.once {
+		ended := make(chan struct{})
+		close(ended)
+		req.Draining = ended
+	}
+	return req
 }
 
 // settleOpen settles what earlier runs let go, with the lock held, and returns
@@ -90,6 +106,24 @@ func (d *deployment) settleOpen(ctx context.Context, r reading, cancel bool) (re
 	if err != nil {
 		return r, err
 	}
+	return d.settleFound(ctx, r, cancel, false)
+}
+
+// settleOnce is settleOpen for commands that do not wait: they look once, and
+// leave alone what is still open.
+func (d *deployment) settleOnce(ctx context.Context, r reading) (reading, error) {
+	if !r.presence.Pending {
+		return r, nil
+	}
+	d.know(r)
+	if err := d.place.Registry().Check(ctx); err != nil {
+		return r, err
+	}
+	return d.settleFound(ctx, r, false, true)
+}
+
+// settleFound settles what is written down.
+func (d *deployment) settleFound(ctx context.Context, r reading, cancel, once bool) (reading, error) {
 	file, err := d.openPending(ctx)
 	if err != nil {
 		return r, err
@@ -107,7 +141,7 @@ func (d *deployment) settleOpen(ctx context.Context, r reading, cancel bool) (re
 	}
 	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Read: r.record, Warn: func(text string) { d.warn("%s", text) }})
 	defer func() { d.saver = nil }()
-	s := &settler{deployment: d, found: found, cancel: cancel, slots: make(chan struct{}, 10)}
+	s := &settler{deployment: d, found: found, cancel: cancel, once: once, slots: make(chan struct{}, 10)}
 	s.declared = func(logicalID, typ string) bool {
 		if d.t.Template == nil || cancel {
 			return false
@@ -173,9 +207,13 @@ func (s *settler) settleAll(ctx context.Context) error {
 	wg.Wait()
 	decided := slices.Clone(verdicts[:0])
 	for i, v := range verdicts {
-		if errs[i] == nil {
+		switch {
+		case errs[i] == nil:
 			v.op = ops[i]
 			decided = append(decided, v)
+		case s.once && !s.e.config.Window.Interrupted() && (letGo(errs[i]) || errors.Is(errs[i], errOpen)):
+			errs[i] = nil
+			s.warn("%s (%s): an earlier run's %s is still open, and is left alone; the next deploy settles it", ops[i].LogicalID, ops[i].ResourceType, lower(ops[i].ChangeType))
 		}
 	}
 	if err := s.conclude(ctx, decided); err != nil {

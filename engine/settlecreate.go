@@ -237,6 +237,8 @@ func (s *settler) fromCloud(made provider.Created, by origin, err error) (findin
 // replay sends a create once more with its token: the answer is the first one's.
 func (s *settler) replay(ctx context.Context, op state.OpenOperation, req *provider.Request) (finding, error) {
 	switch {
+	case s.once:
+		return finding{}, errOpen
 	case op.ClientToken == "":
 		return finding{unknown: "it was sent without a token, so that it cannot be found"}, nil
 	case s.cancel || !s.declared(op.LogicalID, op.ResourceType):
@@ -273,6 +275,9 @@ func (s *settler) findAnswer(ctx context.Context, op state.OpenOperation, req *p
 		undo = op.LogicalID
 	default:
 		return finding{unknown: err.Error()}, nil
+	}
+	if undo != "" && s.once {
+		return finding{}, errOpen
 	}
 	if undo != "" {
 		if err := s.undoAnswer(ctx, op, req, undo); err != nil {
@@ -341,6 +346,9 @@ func (s *settler) search(ctx context.Context, op state.OpenOperation, req *provi
 		if id != "" {
 			req.PhysicalID = id
 			return finding{made: provider.Created{PhysicalID: id, Attributes: driver.Known(req)}, by: by}, nil
+		}
+		if s.once {
+			return finding{}, errOpen // its create may go on with the same token
 		}
 		left := lateArrival - now().Sub(s.ended(ledger))
 		if waited || left <= 0 {

@@ -74,7 +74,8 @@ func refreshedText(all []engine.RefreshedStack, dryRun bool) string {
 			kind engine.Refresh
 			text string
 		}{
-			{engine.RefreshRefused, "of which none may be recorded"}, {engine.Unreadable, "that nothing can read"}, {engine.RefreshFailed, "failed"},
+			{engine.RefreshRefused, "of which none may be recorded"}, {engine.RefreshOpen, "with an operation still open"},
+			{engine.Unreadable, "that nothing can read"}, {engine.RefreshFailed, "failed"},
 		} {
 			if n := counts[more.kind]; n > 0 {
 				fmt.Fprintf(&b, ", %d %s", n, more.text)

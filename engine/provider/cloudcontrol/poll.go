@@ -73,18 +73,19 @@ func (p *Provider) follow(ctx context.Context, r *provider.Request, accepted *ty
 	if accepted == nil || aws.ToString(accepted.RequestToken) == "" {
 		return nil, fmt.Errorf("%s (%s): Cloud Control accepted the operation without a request token", r.LogicalID, r.Type)
 	}
-	return p.poll(ctx, r, accepted, clientToken, Limit(r.Type, accepted.Operation))
+	return p.poll(ctx, r, accepted, clientToken, Limit(r.Type, accepted.Operation), closed(r.Draining))
 }
 
 // Settle follows an operation that an earlier run had to let go, by its
 // request token, until its type's deadline counted from when it was sent, and
 // for two minutes at least. It returns the outcome as Create would have: what
-// there is now, or a *FailedError.
+// there is now, or a *FailedError. It looks once at least, also when waits are
+// to be abandoned.
 func (p *Provider) Settle(ctx context.Context, r *provider.Request, requestToken string, op types.Operation, since time.Time) (provider.Created, error) {
 	limit := max(2*time.Minute, Limit(r.Type, op)-time.Since(since))
 	event, err := p.poll(ctx, r, &types.ProgressEvent{
 		RequestToken: &requestToken, Operation: op, OperationStatus: types.OperationStatusInProgress, Identifier: optional(r.PhysicalID),
-	}, "", limit)
+	}, "", limit, false)
 	if failed, ok := errors.AsType[*FailedError](err); ok && op == types.OperationCreate {
 		p.sweep(ctx, r, failed)
 	}
@@ -111,7 +112,7 @@ func (p *Provider) Cancel(ctx context.Context, r *provider.Request, requestToken
 	return nil
 }
 
-func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.ProgressEvent, clientToken string, limit time.Duration) (*types.ProgressEvent, error) {
+func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.ProgressEvent, clientToken string, limit time.Duration, ending bool) (*types.ProgressEvent, error) {
 	start := time.Now()
 	token := event.RequestToken
 	out := outage{allowed: outageAllowance}
@@ -153,7 +154,7 @@ func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.P
 			if err := provider.Sleep(ctx, r.Draining, min(wait, left)); err != nil {
 				return nil, p.open(r, event, clientToken, err)
 			}
-		} else if closed(r.Draining) {
+		} else if ending || n > 1 && closed(r.Draining) {
 			return nil, p.open(r, event, clientToken, provider.ErrDraining)
 		}
 		next, err := client(r).GetResourceRequestStatus(ctx, &cloudcontrol.GetResourceRequestStatusInput{RequestToken: token})

@@ -81,3 +81,38 @@ func TestFinalSnapshot(t *testing.T) {
 		})
 	}
 }
+
+// A database is changed at once, and to another major version only where the
+// template allows that, for which clusters have no property.
+func TestDatabasesAreChangedAtOnce(t *testing.T) {
+	rec := startRecorder(t)
+	for name, test := range map[string]struct {
+		after, want string
+		major       bool
+	}{
+		"a new version":             {`{"EngineVersion": "16.2"}`, "ApplyImmediately=true", false},
+		"a major one, as allowed":   {`{"EngineVersion": "17.1", "AllowMajorVersionUpgrade": true}`, "ApplyImmediately=true", true},
+		"in the maintenance window": {`{"EngineVersion": "16.2", "ApplyImmediately": false}`, "ApplyImmediately=false", false},
+	} {
+		for _, typ := range []string{"AWS::RDS::DBInstance", "AWS::RDS::DBCluster"} {
+			if typ == "AWS::RDS::DBCluster" && (strings.Contains(test.after, "Apply") || test.major) {
+				continue // clusters have neither property
+			}
+			t.Run(typ+" "+name, func(t *testing.T) {
+				rec.take()
+				_, err := provider.Drive(describe(t, typ), nil).Update(t.Context(), &provider.Request{
+					Session: rec.session(), Stack: stack, LogicalID: "Res", Type: typ, PhysicalID: "db",
+					Previous: object(t, `{"EngineVersion": "16.1"}`), Properties: object(t, test.after),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				sent := joined(rec.take())
+				major := test.major || typ == "AWS::RDS::DBCluster"
+				if !strings.Contains(sent, test.want) || strings.Contains(sent, "AllowMajorVersionUpgrade=true") != major {
+					t.Errorf("sent\n%s\nwant %s, major allowed %t", sent, test.want, major)
+				}
+			})
+		}
+	}
+}

@@ -173,13 +173,12 @@ func roleMembers(add, remove func(ctx context.Context, r *provider.Request, role
 	return s
 }
 
-// applyNow are the members of every change: it is made at once, not in the next
-// maintenance window.
-func applyNow(major, now **bool, r *provider.Request) {
+// applyNow makes a change at once, not in the next maintenance window, unless the
+// template says otherwise. A major upgrade is left to the template to allow, as
+// with CloudFormation:
+// https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-resource-rds-dbinstance.html
+func applyNow(now **bool) {
 	if *now == nil {
 		*now = aws.Bool(true)
-	}
-	if *major == nil && text(r.Properties, "EngineVersion") != text(r.Previous, "EngineVersion") {
-		*major = aws.Bool(true) // whether it is a major one is for the template to say
 	}
 }

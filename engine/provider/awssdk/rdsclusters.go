@@ -31,7 +31,11 @@ var (
 			"MonitoringInterval": "0", "PerformanceInsightsEnabled": "false",
 		},
 		provider.Finish(func(r *provider.Request, in *rds.ModifyDBClusterInput) error {
-			applyNow(&in.AllowMajorVersionUpgrade, &in.ApplyImmediately, r)
+			applyNow(&in.ApplyImmediately)
+			// A cluster has no property that allows a major upgrade: its version does.
+			if text(r.Properties, "EngineVersion") != text(r.Previous, "EngineVersion") {
+				in.AllowMajorVersionUpgrade = aws.Bool(true)
+			}
 			in.CloudwatchLogsExportConfiguration = exports(r)
 			if value.Equal(r.Properties.Value("MasterUserPassword"), r.Previous.Value("MasterUserPassword")) {
 				in.MasterUserPassword = nil

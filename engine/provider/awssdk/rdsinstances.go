@@ -28,7 +28,7 @@ var (
 			"MonitoringInterval": "0", "MultiAZ": "false", "PromotionTier": "1",
 		},
 		provider.Finish(func(r *provider.Request, in *rds.ModifyDBInstanceInput) error {
-			applyNow(&in.AllowMajorVersionUpgrade, &in.ApplyImmediately, r)
+			applyNow(&in.ApplyImmediately)
 			in.CloudwatchLogsExportConfiguration = exports(r)
 			same := func(property string) bool {
 				return value.Equal(r.Properties.Value(property), r.Previous.Value(property))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -36,7 +37,8 @@ type Scrubbed struct {
 func (s *Scrubbed) Clean() bool { return len(s.Found)+len(s.Keys)+s.Versions == 0 }
 
 // Scrub looks for the secrets that the app's stacks refer to in what is recorded
-// of them, and puts the references back. It is for records that an older release
+// of them, in what a rollback goes by and in what is open, and puts the references
+// back. It is for records that an older release
 // or another program wrote: what is recorded now holds none. A place where the
 // template has a reference and the record another value is left to the next
 // deploy, which has a change to make there.
@@ -168,32 +170,34 @@ func (s *scrubbing) run(ctx context.Context, opt ScrubOptions) error {
 	if d.planned == nil {
 		return nil // nothing is recorded
 	}
+	var beside error
 	look := func(record *state.Record) (changed bool, err error) {
 		if record == nil {
 			return false, nil
 		}
 		s.Found, s.Keys = nil, nil
 		s.record(record)
+		if changed = len(s.Found) > 0; changed {
+			record.Drop("skippedOutputs")
+		}
+		beside = s.beside(ctx, !opt.DryRun) // does not keep the record from being cleaned
 		s.Versions, err = d.place.EarlierRecords(ctx, s.holds)
 		if is[*state.AccessError](err) {
 			d.warn("whether earlier versions of the record hold a secret could not be looked at: %v", err)
 			err = nil
 		}
-		if len(s.Found) > 0 {
-			record.Drop("skippedOutputs")
-		}
-		return len(s.Found) > 0, err
+		return changed, err
 	}
 	if opt.DryRun {
 		record, _, err := d.place.Read(ctx)
 		if err == nil {
 			_, err = look(record)
 		}
-		return err
+		return errors.Join(err, beside)
 	}
-	return d.e.amend(ctx, d.place, state.LockOptions{Operation: "scrub", Wait: opt.LockWait}, d.e.recordedDeployment(d.store, s.Ref), func(record *state.Record) (bool, error) {
+	err := d.e.amend(ctx, d.place, state.LockOptions{Operation: "scrub", Wait: opt.LockWait}, d.e.recordedDeployment(d.store, s.Ref), func(record *state.Record) (bool, error) {
 		changed, err := look(record)
-		if err == nil && !changed && s.Versions > 0 {
+		if err == nil && !changed && (len(s.Found) > 0 || s.Versions > 0) {
 			err = d.place.PurgeRecord(ctx)
 		}
 		return changed, err
@@ -205,6 +209,39 @@ func (s *scrubbing) run(ctx context.Context, opt ScrubOptions) error {
 			d.warn("the version of the record that held a secret stays in the bucket: %v", err)
 		}
 	})
+	return errors.Join(err, beside)
+}
+
+// beside takes the secrets out of what stands beside the record: the journal, and
+// what is open. The lock is held if it writes.
+func (s *scrubbing) beside(ctx context.Context, write bool) error {
+	place, before := s.d.place, len(s.Found)
+	journal, err := place.ReadJournal(ctx)
+	if err != nil {
+		return err
+	}
+	if journal != nil {
+		s.journal(journal)
+	}
+	if write && len(s.Found) > before {
+		if err := place.WriteJournal(ctx, journal); err != nil {
+			return err
+		}
+	}
+	before = len(s.Found)
+	open, err := place.ReadPending(ctx)
+	if err != nil || open == nil {
+		return err
+	}
+	s.open(open)
+	if !write || len(s.Found) == before {
+		return nil
+	}
+	file, err := place.OpenPending(ctx, true)
+	if err != nil {
+		return err
+	}
+	return file.Change(ctx, func(p *state.Pending) { p.Operations, p.Leftovers = open.Operations, open.Leftovers })
 }
 
 // holds tells whether a secret stands in the body of a record.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
@@ -29,6 +30,30 @@ func (s *scrubbing) record(r *state.Record) {
 		if s.d.e.config.Secrets.Contains(i.ExportName) {
 			s.Keys = add(s.Keys, "an export imported from "+i.SourceStack)
 		}
+	}
+}
+
+// journal takes the secrets out of what a rollback goes by.
+func (s *scrubbing) journal(j *state.Journal) {
+	for _, g := range j.Segments {
+		for _, op := range slices.Concat(g.Operations, g.Failed) {
+			where := "journal " + op.LogicalID
+			op.Properties, _ = s.clean(where+" properties", op.Properties, nil)
+			s.row(where+" before", op.Previous, template.Resolved{})
+		}
+		g.PreviousOutputs, _ = s.clean("journal outputs", g.PreviousOutputs, nil)
+	}
+}
+
+// open takes the secrets out of what earlier runs left open.
+func (s *scrubbing) open(p *state.Pending) {
+	for i := range p.Operations {
+		op := &p.Operations[i]
+		op.Properties, _ = s.clean("open "+op.LogicalID+" properties", op.Properties, nil)
+		s.row("open "+op.LogicalID+" before", op.Previous, template.Resolved{})
+	}
+	for _, l := range p.Leftovers {
+		s.row("open "+l.LogicalID+" before", l.Previous, template.Resolved{})
 	}
 }
 

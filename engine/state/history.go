@@ -87,7 +87,8 @@ func (r *Record) keeps(at time.Time) (kept []Kept) {
 	return kept
 }
 
-// earlier lists the newest versions of an object but the current one.
+// earlier lists the newest versions of an object but the current one; most is
+// how many, 0 all.
 func (s *Store) earlier(ctx context.Context, key string, most int) (versions []types.ObjectVersion, err error) {
 	in := &s3.ListObjectVersionsInput{Bucket: &s.bucket, Prefix: &key, EncodingType: types.EncodingTypeUrl}
 	for {
@@ -151,11 +152,10 @@ func (k *Stack) keptByEvents(ctx context.Context) (kept []Kept, err error) {
 }
 
 // EarlierRecords counts the earlier versions of the record that wanted says yes
-// to, among the newest ones.
+// to.
 func (k *Stack) EarlierRecords(ctx context.Context, wanted func(body []byte) bool) (int, error) {
-	const most = 100
 	key := k.key(recordName)
-	versions, err := k.store.earlier(ctx, key, most)
+	versions, err := k.store.earlier(ctx, key, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -167,7 +167,10 @@ func (k *Stack) EarlierRecords(ctx context.Context, wanted func(body []byte) boo
 			body, err = readAll(out.Body)
 		}
 		if err != nil {
-			errs[i] = k.store.failed("read an earlier version of", key, "s3:GetObjectVersion", Absent, err)
+			// One that went since it was listed holds nothing any more.
+			if err = k.store.failed("read an earlier version of", key, "s3:GetObjectVersion", Absent, err); !errors.Is(err, errAbsent) {
+				errs[i] = err
+			}
 		} else if wanted(body) {
 			counted[i] = 1
 		}

@@ -94,6 +94,13 @@ func (s *Store) unpurged(key string, err error) {
 // there. It is only for who holds the lock, and nothing depends on it.
 func (k *Stack) PurgeLock(ctx context.Context) error { return k.store.purge(ctx, k.key(lockName)) }
 
-// PurgeRecord removes the earlier versions of the record. Only what must not stay
-// readable is a reason to: they are what a record is restored from.
-func (k *Stack) PurgeRecord(ctx context.Context) error { return k.store.purge(ctx, k.key(recordName)) }
+// PurgeRecord removes the earlier versions of the record, the journal and what is
+// open. Only what must not stay readable is a reason to: they are what those are
+// restored from.
+func (k *Stack) PurgeRecord(ctx context.Context) error {
+	var errs []error
+	for _, name := range []string{recordName, journalName, pendingName} {
+		errs = append(errs, k.store.purge(ctx, k.key(name)))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,32 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// All versions of the record are looked at, however many there are (S-162).
+func TestEarlierRecords(t *testing.T) {
+	c, k := shop(t)
+	versioned(t, k.store)
+	const versions = 1203 // more than a page of a listing
+	for i := range versions {
+		c.PutObject(bucket, shopKey+recordName, fmt.Appendf(nil, `{"n": "<%d>"}`, i))
+	}
+	for _, tt := range []struct {
+		holds string
+		want  int
+	}{{"<0>", 1}, {"n", versions - 1}, {fmt.Sprintf("<%d>", versions-1), 0}} { // the last is the current one
+		got, err := k.EarlierRecords(t.Context(), func(body []byte) bool { return bytes.Contains(body, []byte(tt.holds)) })
+		if err != nil || got != tt.want {
+			t.Errorf("%s is in %d earlier versions, want %d (%v)", tt.holds, got, tt.want, err)
+		}
+	}
+	if err := k.PurgeRecord(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := k.EarlierRecords(t.Context(), func([]byte) bool { return true }); err != nil || got != 0 {
+		t.Errorf("%d earlier versions are left (%v)", got, err)
+	}
+}

@@ -20,7 +20,7 @@ import (
 // strayed tells whether an earlier run may have left strays, though nothing
 // else is to be done.
 func (d *deployment) strayed(r reading) bool {
-	return d.lock != nil && d.lock.TookOver != nil && r.presence.Ledger
+	return d.lock != nil && (r.presence.OpenCreates || d.lock.TookOver != nil && r.presence.Ledger)
 }
 
 // openStrays opens the ledger for a stack that is taken down.

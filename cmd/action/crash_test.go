@@ -152,6 +152,31 @@ func TestCrashBeforeAChange(t *testing.T) {
 	}
 }
 
+// TestStraysAfterForceUnlock kills a run when it made something that the app
+// does not have any more when it is deployed next, and has the lock removed by
+// hand: that something goes, though nothing else changes (S-238).
+func TestStraysAfterForceUnlock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("disturbs a deploy")
+	}
+	w := newCrashWorld(t, startMoto(t))
+	w.must([]string{"deploy", "--app", "crash"})
+	before := sorts(w.made())
+	killed := disturbance{"killed after", sandbox.Fault{Service: "sns", Action: "CreateTopic", Mentions: "Crash-Added", Hold: true, Drop: true, After: true}, true}
+	if !w.disturb(crashStory{run: []string{"deploy", "--app", "broken"}}, killed) {
+		t.Fatal("the topic was not made")
+	}
+	if made := sorts(w.made()); slices.Equal(made, before) {
+		t.Fatal("the topic is not there")
+	}
+	w.must([]string{"force-unlock", "Crash"})
+	w.must([]string{"deploy", "--app", "crash"})
+	w.must([]string{"deploy", "--app", "crash"})
+	if made := sorts(w.made()); !slices.Equal(made, before) {
+		t.Errorf("made:\n%s\nwant:\n%s", strings.Join(made, "\n"), strings.Join(before, "\n"))
+	}
+}
+
 // A crashWorld is an AWS, a bucket and a directory for one story.
 type crashWorld struct {
 	t   *testing.T

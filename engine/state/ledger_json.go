@@ -104,6 +104,10 @@ func parseEntry(v any) (Entry, bool) {
 	return e, len(problems) == 0 && e.Base != "" && e.Token != "" && e.FirstSentAt > 0
 }
 
+// longestEmptyLedger is how many bytes a ledger without entries has at most. One
+// with a single entry has more.
+const longestEmptyLedger = 200
+
 func (d *ledgerDoc) marshal() ([]byte, error) {
 	w := over(d.read)
 	w.o.Set("ledgerVersion", value.Int(ledgerVersion))

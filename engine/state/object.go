@@ -203,6 +203,11 @@ func (s *Store) delete(ctx context.Context, in *s3.DeleteObjectInput) error {
 // list calls each for every key under a prefix, and for every folder when
 // delimiter is "/"; each returns false to stop.
 func (s *Store) list(ctx context.Context, prefix, delimiter string, each func(key string) bool) error {
+	return s.listSizes(ctx, prefix, delimiter, func(key string, _ int64) bool { return each(key) })
+}
+
+// listSizes is list with the objects' sizes in bytes, 0 for a folder's.
+func (s *Store) listSizes(ctx context.Context, prefix, delimiter string, each func(key string, size int64) bool) error {
 	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix}
 	if delimiter != "" {
 		in.Delimiter = &delimiter
@@ -213,12 +218,12 @@ func (s *Store) list(ctx context.Context, prefix, delimiter string, each func(ke
 			return s.failed("list", "", "s3:ListBucket", Absent, err)
 		}
 		for _, o := range out.Contents {
-			if !each(aws.ToString(o.Key)) {
+			if !each(aws.ToString(o.Key), aws.ToInt64(o.Size)) {
 				return nil
 			}
 		}
 		for _, p := range out.CommonPrefixes {
-			if !each(aws.ToString(p.Prefix)) {
+			if !each(aws.ToString(p.Prefix), 0) {
 				return nil
 			}
 		}

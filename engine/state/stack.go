@@ -69,6 +69,9 @@ type Presence struct {
 
 	Record, Lock, Journal, Ledger, Pending, Retained, Events bool
 
+	// OpenCreates is true when the ledger is too long for one without entries.
+	OpenCreates bool
+
 	// Histories are the ids of the runs that have one, oldest first.
 	Histories []string
 }
@@ -81,11 +84,12 @@ func (k *Stack) Presence(ctx context.Context) (Presence, error) {
 		pendingName: &p.Pending, retainedName: &p.Retained,
 	}
 	folder := k.key("")
-	err := k.store.list(ctx, folder, "", func(key string) bool {
+	err := k.store.listSizes(ctx, folder, "", func(key string, size int64) bool {
 		name := strings.TrimPrefix(key, folder)
 		if flag := flags[name]; flag != nil {
 			*flag = true
 		}
+		p.OpenCreates = p.OpenCreates || name == ledgerName && size > longestEmptyLedger
 		if event, ok := strings.CutPrefix(name, eventsFolder); ok {
 			p.Events = true
 			if id, ok := strings.CutSuffix(event, eventsSuffix); ok {

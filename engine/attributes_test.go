@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -109,7 +110,7 @@ func (l *late) deploy(t *testing.T, strict bool) (*result.Stack, *state.Record) 
 		Owner: "me@test-" + t.Name(), Version: "test", Window: window,
 	}).Deploy(t.Context(), engine.DeployOptions{
 		Selection:    engine.Selection{Assembly: l.dir, Selection: assembly.Selection{All: true}},
-		StrictGetAtt: strict,
+		StrictGetAtt: strict, ResourceTimeout: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -276,6 +277,40 @@ func TestNoChangeKeepsWhatItCannotResolve(t *testing.T) {
 	for _, r := range l.aws.Log() {
 		if r.Service == "ec2" || r.Service == "cloudcontrolapi" {
 			t.Errorf("%s:%s in a deploy without changes", r.Service, r.Action)
+		}
+	}
+}
+
+// An output that cannot be resolved, where that is not accepted, fails a deploy
+// whose resources were all made: these stay, the outputs are those from before,
+// and nothing is rolled back but by a person (S-80).
+func TestOutputsFailAfterTheResources(t *testing.T) {
+	l := startLate(t, "AWS::EC2::Instance", "i-1", `{"ImageId": "ami-1"}`, "PublicIp", `{"Fixed": "old"}`)
+	l.write(t, "Late.template.json", `{
+		"Resources": {"R": {"Type": "AWS::EC2::Instance", "Properties": {"ImageId": "ami-1"}},
+			"N": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "/n", "Value": "v"}}},
+		"Outputs": {"Out": {"Value": {"Fn::GetAtt": ["R", "PublicIp"]}}, "Fixed": {"Value": "new"}}}`)
+	l.answer = denied
+	stack, record := l.deploy(t, true)
+	if stack.Outcome != result.Failed || record.Row("N") == nil {
+		t.Errorf("outcome %s, %d rows", stack.Outcome, len(record.Resources))
+	}
+	if want := `{"Fixed":"old"}`; value.JSON(record.Outputs) != want {
+		t.Errorf("outputs %s, want %s", value.JSON(record.Outputs), want)
+	}
+	key := "cdkd/Late/us-east-1/rollback-journal.json"
+	o, _ := l.aws.S3.Object(bucket, key)
+	journal, err := state.ParseJournal(key, o.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := journal.Segments[0]
+	if g.Reason != state.NoRollback || len(g.Operations) != 1 || g.Operations[0].LogicalID != "N" {
+		t.Errorf("journal:\n%s", o.Body)
+	}
+	for _, r := range l.aws.Log() {
+		if r.Action == "DeleteParameter" {
+			t.Error("it was rolled back")
 		}
 	}
 }

@@ -187,6 +187,24 @@ func TestLicenseOfWhatThisRunMade(t *testing.T) { // (S-212)
 	}
 }
 
+// Of the histories of runs the newest 20 are read (S-147, S-256).
+func TestHistoryIsOfTheNewestRuns(t *testing.T) {
+	c, k := shop(t)
+	const kept = `{"timestamp":"2026-01-01T00:00:00.000Z","eventType":"RESOURCE_RETAINED","stackName":"Shop","logicalId":"Q","resourceType":"AWS::SQS::Queue","physicalId":"` + heldURL + `"}`
+	h := Holder{LogicalID: "Q", Type: typeQueue, PhysicalID: heldURL}
+	c.PutObject(bucket, shopKey+eventsFolder+"20260101T000000000Z-00000000.jsonl", []byte(kept))
+	for newer := 1; newer <= 20; newer++ {
+		c.PutObject(bucket, fmt.Sprintf("%s%s20260101T0000%02d000Z-00000000.jsonl", shopKey, eventsFolder, newer), nil)
+		want := ProvedByHistory
+		if newer == 20 {
+			want = ""
+		}
+		if v := k.Evidence(nil, k.OpenLedger(t.Context(), false, nil)).License(t.Context(), h); v.Proof != want {
+			t.Errorf("with %d newer runs: proof %q, want %q", newer, v.Proof, want)
+		}
+	}
+}
+
 func TestEarlierVersionsArePaged(t *testing.T) { // (S-256)
 	c, k := shop(t)
 	k.Name = "Shöp +%"

@@ -35,7 +35,7 @@ type registryCase struct {
 	after    string // the prefix that the marker names then; "" is none
 }
 
-func TestRegistryDecides(t *testing.T) {
+func TestRegistryDecides(t *testing.T) { // (S-264)
 	const (
 		get, put, list = "GetObject " + markerKey, "PutObject " + markerKey, "ListObjectsV2"
 		xRecord        = "x/Shop/eu-west-1/state.json"

@@ -192,7 +192,7 @@ func (e *Engine) orphan(store *state.Store, t Orphaned) error {
 	if _, _, err := place.ForceUnlock(ctx); err != nil {
 		return err
 	}
-	if err := place.Delete(ctx, t.etag); err != nil {
+	if err := place.Forget(ctx, t.etag); err != nil {
 		return err
 	}
 	regions := []string{t.Region}

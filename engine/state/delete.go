@@ -35,15 +35,25 @@ func (k *Stack) Deletable(r *Record) error {
 // Delete removes the record and what belongs to it: the ledger first, because
 // what vouches for creates must not outlive the record; then the record, if it
 // is the version read (Absent: there was none); its older copy; the journal;
-// the pending operations. A failure leaves what comes after it untouched.
+// the pending operations. A failure leaves what comes after it untouched. A
+// journal that cannot be understood stays: what it names may still exist.
 func (k *Stack) Delete(ctx context.Context, read ETag) error {
-	if err := k.delete(ctx, read); err != nil {
+	return k.deleting(k.delete(ctx, read, false))
+}
+
+// Forget is Delete for a stack that is given up, with whatever its journal is.
+func (k *Stack) Forget(ctx context.Context, read ETag) error {
+	return k.deleting(k.delete(ctx, read, true))
+}
+
+func (k *Stack) deleting(err error) error {
+	if err != nil {
 		return fmt.Errorf("delete the record of stack %s in %s: %w", k.Name, k.Region, err)
 	}
 	return nil
 }
 
-func (k *Stack) delete(ctx context.Context, read ETag) error {
+func (k *Stack) delete(ctx context.Context, read ETag, unread bool) error {
 	var wg sync.WaitGroup
 	var oldErr error
 	wg.Go(func() { _, oldErr = k.legacyBody(ctx) })
@@ -73,8 +83,17 @@ func (k *Stack) delete(ctx context.Context, read ETag) error {
 		return oldErr
 	}
 	if found.Journal {
-		if err := k.DeleteJournal(ctx); err != nil {
-			return err
+		var err error
+		if !unread {
+			_, err = k.ReadJournal(ctx)
+		}
+		if !is[*MalformedError](err) && !is[*VersionError](err) {
+			if err == nil {
+				err = k.DeleteJournal(ctx)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	if !found.Pending {

@@ -278,6 +278,35 @@ func TestRunsWithoutAnIndex(t *testing.T) { // (S-144)
 	}
 }
 
+// An index that cannot be read is not overwritten; what happened is said once
+// and kept beside it (S-3, S-140).
+func TestRunLeavesAnIndexThatItCannotRead(t *testing.T) {
+	for body, why := range map[string]string{
+		`{"indexVersion":99,"runs":[],"later":true}`: indexKey + " has version 99, this release reads 1",
+		`{"indexVersion":1,"runs":[{`:                indexKey + " is malformed",
+		`{"indexVersion":1,"runs":7}`:                indexKey + " is malformed",
+	} {
+		c := newCloud(t)
+		var n *notes
+		k := open(t, c.overHTTP(t), func(o *Options) { o.Warn = func(text string) { n.add(text) } }).Stack("Shop", "eu-west-1")
+		c.PutObject(bucket, indexKey, []byte(body))
+		index, err := k.RunIndex(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, read := range map[string]*RunIndex{"20260102T000000000Z-00000000": index, "20260103T000000000Z-00000000": nil} {
+			n = new(notes)
+			k.StartRun(t.Context(), RunOptions{ID: id, Command: "deploy", Index: read}).Finish(t.Context(), Succeeded, nil, nil)
+			if got := n.all(); len(got) != 1 || !strings.Contains(got[0], why) {
+				t.Errorf("warned %q, want %q", got, why)
+			}
+			if c.body(t, indexKey) != body || !c.has(runKey(id)) {
+				t.Errorf("index %s, history there: %v", c.body(t, indexKey), c.has(runKey(id)))
+			}
+		}
+	}
+}
+
 // A run that was killed is in no index, and is shown all the same (S-144).
 func TestRunsThatNoIndexNames(t *testing.T) {
 	c, k := shop(t)

@@ -69,6 +69,8 @@ func (e *HeldError) Expiry() string {
 		return "it has expired"
 	case left < time.Minute:
 		return "it expires in less than a minute"
+	case left > 365*24*time.Hour:
+		return "it expires in more than a year"
 	}
 	minutes := int(left.Round(time.Minute) / time.Minute)
 	if minutes == 1 {

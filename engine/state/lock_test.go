@@ -227,6 +227,13 @@ func TestLockTakeover(t *testing.T) {
 			owner: "me@here:1", taken: true, warns: "from dead",
 		},
 		{
+			name: "not one whose expiry is far beyond the calendar (S-90)",
+			hold: func(_ *testing.T, c *cloud, _ *Stack) {
+				c.PutObject(bucket, lockKey, []byte(`{"owner":"far","timestamp":1,"expiresAt":99999999999999999999}`))
+			},
+			owner: "far", says: "it expires in more than a year",
+		},
+		{
 			name: "not one that was renewed in between (S-91)",
 			hold: func(_ *testing.T, c *cloud, _ *Stack) {
 				expired(c)

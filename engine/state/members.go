@@ -91,17 +91,19 @@ func integer(n json.Number) (int64, bool) {
 	return int64(f), true
 }
 
-// moment reads Unix milliseconds, the zero time for anything else.
+// moment reads Unix milliseconds, the zero time for what is not a finite
+// number. What is beyond the years that can be written is the last of them.
 func moment(v any) time.Time {
 	n, ok := v.(json.Number)
 	if !ok {
 		return time.Time{}
 	}
+	const latest = 253402300799000 // the end of the year 9999
 	f, err := n.Float64()
-	if err != nil || math.Abs(f) > 1<<53 {
+	if err != nil {
 		return time.Time{}
 	}
-	return time.UnixMilli(int64(f))
+	return time.UnixMilli(int64(max(0, min(f, latest))))
 }
 
 // version reads an object's version member; ok is false when it is not one of

@@ -38,21 +38,39 @@ type runIndex struct {
 
 // A RunIndex is a stack's index of runs as it was read; see RunOptions.
 type RunIndex struct {
-	index *runIndex
-	etag  ETag
+	index  *runIndex
+	etag   ETag
+	unread error // why it must be left as it is; nil: it need not
 }
 
 // RunIndex reads the index of runs; one that is missing or broken is empty.
 func (k *Stack) RunIndex(ctx context.Context) (*RunIndex, error) {
-	body, etag, err := k.store.get(ctx, k.key(eventsFolder+eventIndexName))
-	if err != nil && !errors.Is(err, errAbsent) {
+	key := k.key(eventsFolder + eventIndexName)
+	body, etag, err := k.store.get(ctx, key)
+	if errors.Is(err, errAbsent) {
+		return &RunIndex{index: &runIndex{}}, nil
+	}
+	if err != nil {
 		return nil, err
 	}
-	index := &runIndex{}
-	if err != nil || json.Unmarshal(body, index) != nil || index.IndexVersion != 1 {
-		index = &runIndex{}
+	index, err := parseRunIndex(key, body)
+	return &RunIndex{index, etag, err}, nil
+}
+
+// parseRunIndex returns an empty index with an error.
+func parseRunIndex(key string, body []byte) (*runIndex, error) {
+	o, err := parseObject(key, body)
+	if err == nil {
+		_, err = version(key, o, "indexVersion", 0, 1)
 	}
-	return &RunIndex{index, etag}, nil
+	if err != nil {
+		return &runIndex{}, err
+	}
+	index := &runIndex{}
+	if json.Unmarshal(body, index) != nil {
+		return &runIndex{}, &MalformedError{Key: key, Problems: []string{"it is no index of runs"}}
+	}
+	return index, nil
 }
 
 // enterRun writes the index with one more run and deletes the histories that
@@ -60,13 +78,16 @@ func (k *Stack) RunIndex(ctx context.Context) (*RunIndex, error) {
 // else wrote since is read again.
 func (k *Stack) enterRun(ctx context.Context, opt RunOptions, run RunSummary) error {
 	read, histories, err := opt.Index, opt.Histories, error(nil)
-	if read != nil {
+	if read != nil && read.unread == nil {
 		if err = k.writeRunIndex(ctx, read.index, when(read.etag), run, histories); !isConflict(err) && !errors.Is(err, errUnsupported) {
 			return err
 		}
 	}
 	if read, err = k.RunIndex(ctx); err != nil {
 		return err
+	}
+	if read.unread != nil {
+		return fmt.Errorf("its index is left as it is: %w", read.unread)
 	}
 	if opt.Index == nil && len(read.index.Runs) >= runsKept-1 {
 		if histories, err = k.runIDs(ctx); err != nil {

@@ -145,6 +145,7 @@ func TestDelete(t *testing.T) {
 		for _, name := range all {
 			c.PutObject(bucket, shopKey+name, []byte("{}"))
 		}
+		c.PutObject(bucket, journalKey, []byte(`{"journalVersion":1,"segments":[]}`))
 		c.PutObject(bucket, "cdkd/Shop/state.json", []byte(`{"region":"eu-west-1"}`))
 		o, _ := c.Object(bucket, recordKey)
 		return ETag(o.ETag)
@@ -221,6 +222,19 @@ func TestDelete(t *testing.T) {
 		}
 		if !c.has(recordKey) || c.has(shopKey+journalName) {
 			t.Errorf("record there: %v, journal there: %v", c.has(recordKey), c.has(shopKey+journalName))
+		}
+	})
+	t.Run("nor a journal that cannot be understood, unless the stack is given up (S-106)", func(t *testing.T) {
+		for _, body := range []string{`{"journalVersion":1,"segm`, `{"journalVersion":99,"segments":[]}`} {
+			c, k := shop(t)
+			etag := fill(c)
+			c.PutObject(bucket, journalKey, []byte(body))
+			if err := k.Delete(t.Context(), etag); err != nil || c.has(recordKey) || c.body(t, journalKey) != body || c.has(shopKey+pendingName) {
+				t.Errorf("%s: got %v", body, err)
+			}
+			if err := k.Forget(t.Context(), Absent); err != nil || c.has(journalKey) {
+				t.Errorf("%s, forgotten: got %v", body, err)
+			}
 		}
 	})
 	t.Run("a store without conditional deletes", func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -52,20 +53,21 @@ func (d *deployment) strays() []string {
 func (d *deployment) adoptStrays(ctx context.Context) (found []string) {
 	for _, id := range d.strays() {
 		entry := d.creates.open[id]
-		physicalID, looked, err := d.findStray(ctx, id, entry)
+		stray, err := d.findStray(ctx, id, entry)
+		physicalID := stray.physicalID
 		switch {
 		case err != nil && d.t.Template == nil:
 			// The record stays, and with it what would have the stray found.
 			d.unaddressed(id, entry.Type(), "", fmt.Sprintf("an earlier run began to create it; whether it exists could not be looked up: %v", err), "destroy again")
 		case err != nil:
 			d.warn("an earlier run began to create %s (%s), which the template does not have any more; whether it exists could not be looked up: %v", id, entry.Type(), err)
-		case !looked:
-			d.warn("an earlier run began to create %s (%s), which nothing names any more; whether it exists cannot be told for this type: look, and delete it by hand", id, entry.Type())
+		case !stray.looked:
+			d.warn("an earlier run began to create %s (%s) and recorded no id; whether it exists cannot be told: look, and delete it by hand", id, stray.named(d, id, entry.Type()))
 		case physicalID != "":
 			d.observe(Event{Kind: Notice, LogicalID: id, Type: entry.Type(), PhysicalID: physicalID,
 				Text: "found: an earlier run made it and ended before it knew; it goes"})
 			d.change(func(r *state.Record) {
-				row := &state.Resource{PhysicalID: physicalID, ResourceType: entry.Type(), Properties: &value.Object{}, ProvisionedBy: state.BySDK}
+				row := &state.Resource{PhysicalID: physicalID, ResourceType: entry.Type(), Properties: stray.properties, ProvisionedBy: state.BySDK}
 				if d.router.Driver(entry.Type()) == nil {
 					row.ProvisionedBy = state.ByCloudControl
 				}
@@ -80,35 +82,122 @@ func (d *deployment) adoptStrays(ctx context.Context) (found []string) {
 	return found
 }
 
+// A traced create is what could be told of one that nothing names.
+type traced struct {
+	physicalID string        // "": there is nothing, if looked
+	properties *value.Object // as far as the template tells them
+	looked     bool          // false: nothing tells whether it exists
+}
+
+// named says what is known of a create that could not be found.
+func (t traced) named(d *deployment, id, typ string) string {
+	name := plan.PhysicalName(d.t.Name, id, typ, t.properties)
+	if name.Value == "" || name.Generated {
+		return typ
+	}
+	return fmt.Sprintf("%s, %s %s", typ, name.Property, name.Value)
+}
+
+// sought are the properties, beside the name, by which a type is found that is
+// not found by its tag or its name alone.
+var sought = map[string][]string{
+	"AWS::ApiGateway::Stage":   {"RestApiId", "StageName"},
+	"AWS::ApiGatewayV2::Stage": {"ApiId", "StageName"},
+	"AWS::CloudTrail::Trail":   {"TrailName"},
+	"AWS::ECS::Service":        {"Cluster"},
+	"AWS::ECS::TaskDefinition": {"Family"},
+	"AWS::IAM::ManagedPolicy":  {"Path"},
+}
+
+// unowned are found by a key that may as well be somebody else's.
+var unowned = []string{
+	"AWS::ElasticLoadBalancingV2::Listener",
+	"AWS::ElasticLoadBalancingV2::ListenerRule",
+	"AWS::Lambda::EventSourceMapping",
+}
+
 // findStray looks for what a create made: by the tag that it gave, or by a name
 // that nobody else can account for.
-func (d *deployment) findStray(ctx context.Context, id string, entry state.Entry) (physicalID string, looked bool, err error) {
-	driver := d.router.Driver(entry.Type())
-	req := d.request(id, entry.Type())
-	req.Properties, req.OwnerTag = &value.Object{}, entry.OwnerTag(d.creates.ledger.Nonce(), id)
+func (d *deployment) findStray(ctx context.Context, id string, entry state.Entry) (found traced, err error) {
+	typ := entry.Type()
+	driver := d.router.Driver(typ)
+	properties, unresolved, declared := d.declaration(ctx, id, typ)
+	found.properties = properties
+	req := d.request(id, typ)
+	req.Properties, req.OwnerTag = properties, entry.OwnerTag(d.creates.ledger.Nonce(), id)
 	if driver == nil {
-		return d.findOwned(ctx, req)
+		found.physicalID, found.looked, err = d.findOwned(ctx, req)
+		return found, err
 	}
-	name := plan.PhysicalName(d.t.Name, id, entry.Type(), req.Properties)
+	res := driver.Resource()
+	name := plan.PhysicalName(d.t.Name, id, typ, properties)
 	req.Name, req.NameProperty = name.Value, name.Property
-	if !entry.ByName() {
-		if driver.Resource().Find == nil || !driver.Resource().Tags.AtCreate {
-			return "", false, nil
+	if entry.ByName() {
+		req.Name, found.looked = entry.Token, true
+		held, err := driver.Lookup(ctx, req)
+		if err != nil || held == nil {
+			return found, err
 		}
-		physicalID, err = driver.Find(ctx, req)
-		return physicalID, true, err
+		verdict := d.creates.evidence.License(ctx, state.Holder{
+			LogicalID: id, Type: typ, Name: entry.Token,
+			PhysicalID: held.PhysicalID, Created: held.Created, OwnerTag: held.Tags[provider.OwnerTagKey],
+		})
+		if verdict.Proof != "" {
+			found.physicalID = held.PhysicalID
+		} // else it is somebody else's
+		return found, nil
 	}
-	req.Name = entry.Token
-	held, err := driver.Lookup(ctx, req)
-	if err != nil || held == nil {
-		return "", true, err
+	req.Token = entry.Token
+	unsure := func(property string) bool { return slices.Contains(unresolved, property) }
+	switch {
+	case !res.Tags.AtCreate || slices.Contains(unowned, typ):
+		return found, nil
+	case res.Name != "" && (unsure(res.Name) || req.Name == "" && !properties.Has(res.Name)):
+		return found, nil
+	case len(sought[typ]) > 0 && (!declared || slices.ContainsFunc(sought[typ], unsure)):
+		return found, nil
+	case res.Find != nil:
+		found.physicalID, err = driver.Find(ctx, req)
+	case res.Lookup != nil && req.Name != "":
+		held, lookupErr := driver.Lookup(ctx, req)
+		if err = lookupErr; held != nil && held.Tags[provider.OwnerTagKey] == req.OwnerTag {
+			found.physicalID = held.PhysicalID
+		}
+	default:
+		return found, nil
 	}
-	verdict := d.creates.evidence.License(ctx, state.Holder{
-		LogicalID: id, Type: entry.Type(), Name: entry.Token,
-		PhysicalID: held.PhysicalID, Created: held.Created, OwnerTag: held.Tags[provider.OwnerTagKey],
-	})
-	if verdict.Proof == "" {
-		return "", true, nil // somebody else's
+	// Without its declaration it may have had another name than the one that
+	// was looked for.
+	found.looked = found.physicalID != "" || declared || res.Name == ""
+	return found, err
+}
+
+// declaration returns the properties of a stray as far as the template, if it
+// still declares it, tells them, and names those that it does not tell.
+func (d *deployment) declaration(ctx context.Context, id, typ string) (properties *value.Object, unresolved []string, declared bool) {
+	none := &value.Object{}
+	if d.t.Template == nil {
+		return none, nil, false
 	}
-	return held.PhysicalID, true, nil
+	r := d.t.Template.Resource(id)
+	if r == nil || r.Type != typ {
+		return none, nil, false
+	}
+	if scope, err := d.t.Template.Bind(ctx, d.environment(), d.t.Parameters, d.world, template.Secrets(d.e.config.Secrets)); err == nil {
+		if properties, unresolved, err = scope.Preview(ctx, id); err == nil {
+			for _, name := range unresolved {
+				properties.Delete(name)
+			}
+			return properties, unresolved, true
+		}
+	}
+	// Parameters may be missing: a destroy is not asked for them.
+	for name, v := range r.Properties.All() {
+		if text, ok := v.(string); ok {
+			none.Set(name, text)
+		} else {
+			unresolved = append(unresolved, name)
+		}
+	}
+	return none, unresolved, true
 }

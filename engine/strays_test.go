@@ -1,16 +1,22 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	smtypes "github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	snstypes "github.com/aws/aws-sdk-go-v2/service/sns/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 )
 
@@ -61,5 +67,51 @@ func TestDestroyTakesWhatADeadDeployMade(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a killed create of a declared name made is found under that name by its
+// tag, and a secret by the name that was made for it (S-230, P-10).
+func TestDestroyTakesWhatAKilledCreateTagged(t *testing.T) {
+	const token = "0123456789abcdef0123456789abcdef"
+	for typ, declared := range map[string]string{
+		"AWS::SQS::Queue":             `{"QueueName": "mine"}`,
+		"AWS::SNS::Topic":             `{"TopicName": {"Fn::Sub": "mine-${AWS::Region}"}}`,
+		"AWS::SecretsManager::Secret": `{"GenerateSecretString": {}}`,
+	} {
+		for _, proof := range []string{token, "another's"} {
+			t.Run(typ+" "+proof, func(t *testing.T) {
+				e, cloud := newEngine(t)
+				secrets, queues, topics := secretsmanager.NewFromConfig(cloud.Config()), sqs.NewFromConfig(cloud.Config()), sns.NewFromConfig(cloud.Config())
+				key := aws.String(provider.OwnerTagKey)
+				_, err := queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("mine"), Tags: map[string]string{*key: proof}})
+				_, err2 := topics.CreateTopic(t.Context(), &sns.CreateTopicInput{Name: aws.String("mine-us-east-1"), Tags: []snstypes.Tag{{Key: key, Value: &proof}}})
+				_, err3 := secrets.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: aws.String("Shop-X"), SecretString: aws.String("s"), Tags: []smtypes.Tag{{Key: key, Value: &proof}}})
+				if err := errors.Join(err, err2, err3); err != nil {
+					t.Fatal(err)
+				}
+				cloud.S3.PutObject(bucket, shopKey+"create-tokens.json", fmt.Appendf(nil,
+					`{"ledgerVersion": 1, "nonce": "n", "sent": {"X": {"base": "create:%s", "token": "%s", "firstSentAt": %d}}}`, typ, token, time.Now().UnixMilli()))
+				dir := t.TempDir()
+				writeApp(t, dir, map[string]string{"Shop": fmt.Sprintf(`"X": {"Type": %q, "Properties": %s}`, typ, declared)})
+				run, err := e.Destroy(t.Context(), engine.DestroyOptions{
+					Selection:       engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}},
+					ResourceTimeout: time.Minute, Concurrency: 10, StackConcurrency: 1,
+				})
+				if err != nil || run.Outcome != result.Success {
+					t.Fatalf("%s %s %v", run.Outcome, run.Stacks[0].Message, err)
+				}
+				q, err := queues.ListQueues(t.Context(), &sqs.ListQueuesInput{})
+				s, err2 := topics.ListTopics(t.Context(), &sns.ListTopicsInput{})
+				m, err3 := secrets.ListSecrets(t.Context(), &secretsmanager.ListSecretsInput{})
+				if err := errors.Join(err, err2, err3); err != nil {
+					t.Fatal(err)
+				}
+				left := map[string]int{"AWS::SQS::Queue": len(q.QueueUrls), "AWS::SNS::Topic": len(s.Topics), "AWS::SecretsManager::Secret": len(m.SecretList)}
+				if gone := left[typ] == 0; gone != (proof == token) {
+					t.Errorf("it is gone: %t", gone)
+				}
+			})
+		}
 	}
 }

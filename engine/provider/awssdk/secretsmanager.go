@@ -93,7 +93,8 @@ func secret() provider.Resource {
 			return err
 		},
 		Gone: secretGone,
-		// The token of a create is the id of the version that it made.
+		// The token of a create is the id of the version that it made; a secret
+		// without a value has none, and is known by its tag.
 		Find: func(ctx context.Context, r *provider.Request) (string, error) {
 			out, err := secretsClient(r.Session).DescribeSecret(ctx, &secretsmanager.DescribeSecretInput{SecretId: aws.String(text(r.Properties, "Name"))})
 			if provider.HasCode(err, secretGone...) {
@@ -101,7 +102,11 @@ func secret() provider.Resource {
 			} else if err != nil {
 				return "", err
 			}
-			if _, ours := out.VersionIdsToStages[r.Token]; !ours {
+			_, ours := out.VersionIdsToStages[r.Token]
+			for _, tag := range out.Tags {
+				ours = ours || r.OwnerTag != "" && aws.ToString(tag.Key) == provider.OwnerTagKey && aws.ToString(tag.Value) == r.OwnerTag
+			}
+			if !ours {
 				return "", nil
 			}
 			return aws.ToString(out.ARN), nil

@@ -34,7 +34,8 @@ type Orphaned struct {
 	Resources []string // the rows that were, by logical id
 	Pending   []string // what was open, for a person
 
-	etag state.ETag
+	etag    state.ETag
+	exports bool // other stacks may import from it
 }
 
 // StateOrphan forgets stacks, or single rows of one: the record goes and AWS is
@@ -122,20 +123,48 @@ func (e *Engine) orphanTargets(ctx context.Context, store *state.Store, opt Orph
 		}
 	}
 	e.warnOfNested(refs, targets)
-	return targets, nil
+	return targets, e.warnOfImporters(ctx, store, targets)
+}
+
+// warnOfImporters names the stacks that import what is going to be forgotten,
+// and cannot any more then.
+func (e *Engine) warnOfImporters(ctx context.Context, store *state.Store, targets []Orphaned) error {
+	for _, t := range targets {
+		if !t.exports {
+			continue
+		}
+		consumers, err := store.Consumers(ctx, t.Stack, t.Region)
+		if err != nil {
+			return err
+		}
+		for _, c := range consumers {
+			if slices.ContainsFunc(targets, func(o Orphaned) bool { return o.Ref == state.Ref{Stack: c.Stack, Region: c.Region} }) {
+				continue
+			}
+			e.warnOf(store.Stack(t.Stack, t.Region), fmt.Sprintf("stack %s in %s imports %s, which cannot be imported any more once the stack is forgotten",
+				c.Stack, c.Region, strings.Join(c.Exports, ", ")))
+		}
+	}
+	return nil
 }
 
 // readOrphan reads the version that is to be removed. A record that cannot be
 // understood can be forgotten all the same.
 func (e *Engine) readOrphan(ctx context.Context, store *state.Store, t *Orphaned) error {
-	record, etag, err := store.Stack(t.Stack, t.Region).Read(ctx)
+	place := store.Stack(t.Stack, t.Region)
+	record, etag, err := place.Read(ctx)
+	if etag == state.Legacy {
+		if err := place.OwnLegacy(record, err); err != nil {
+			return err
+		}
+	}
 	if is[*state.MalformedError](err) || is[*state.VersionError](err) {
 		e.observe(Event{Kind: Warning, Stack: t.Stack, Region: t.Region, Text: err.Error()})
 	} else if err != nil {
 		return err
 	}
 	t.Recorded, t.etag, t.Resources = etag != state.Absent, etag, record.LogicalIDs()
-	place := store.Stack(t.Stack, t.Region)
+	t.exports = t.Recorded && (record == nil || len(record.Exports()) > 0) // what cannot be read may
 	if p, err := place.ReadPending(ctx); p != nil {
 		t.Pending, _ = pendingNamed(place, p, nil, []string{AllPending})
 	} else if err != nil {
@@ -204,6 +233,9 @@ func (e *Engine) orphan(store *state.Store, t Orphaned) error {
 	}
 	for _, region := range regions {
 		place := store.Stack(t.Stack, region)
+		if err := store.Exports(region).Update(ctx, t.Stack, nil); err != nil {
+			e.warnOf(place, err.Error())
+		}
 		if err := place.HandOver(ctx, place.Registry()); err != nil {
 			e.observe(Event{Kind: Warning, Stack: t.Stack, Region: region, Text: err.Error()})
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/org/cdkd-action/engine/value"
 )
 
 // Own refuses a record that says it is another stack's than its key.
@@ -12,8 +14,25 @@ func (k *Stack) Own(r *Record) error {
 	if r == nil || r.StackName == "" || r.StackName == k.Name {
 		return k.Deletable(r)
 	}
+	return k.misplaced(k.key(recordName), r)
+}
+
+// OwnLegacy is Own for a record read at the key without a region, which under a
+// longer prefix is the key of another stack's record. err is that of the
+// reading: what cannot be understood is only its own when it says so.
+func (k *Stack) OwnLegacy(r *Record, err error) error {
+	switch {
+	case r != nil && r.StackName == k.Name, r != nil && r.StackName == "" && err == nil:
+		return nil
+	case r != nil && r.StackName != "":
+		return k.misplaced(k.legacyKey(recordName), r)
+	}
+	return err
+}
+
+func (k *Stack) misplaced(key string, r *Record) error {
 	return &MalformedError{
-		Key:      k.key(recordName),
+		Key:      key,
 		Problems: []string{fmt.Sprintf("its stack is %s and its key is of %s", printable(r.StackName), printable(k.Name))},
 		Hint:     "find out whose resources these are, and move the record to that stack's key",
 	}
@@ -56,7 +75,15 @@ func (k *Stack) deleting(err error) error {
 func (k *Stack) delete(ctx context.Context, read ETag, unread bool) error {
 	var wg sync.WaitGroup
 	var oldErr error
-	wg.Go(func() { _, oldErr = k.legacyBody(ctx) })
+	wg.Go(func() {
+		var body []byte
+		if body, oldErr = k.legacyBody(ctx); oldErr != nil {
+			return
+		}
+		if o, err := value.ParseObject(body); err == nil && k.OwnLegacy(&Record{StackName: o.String("stackName")}, nil) != nil {
+			oldErr = errAbsent // it is another's
+		}
+	})
 	found, err := k.Presence(ctx)
 	wg.Wait()
 	if err != nil {

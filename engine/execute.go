@@ -168,6 +168,9 @@ func (d *deployment) decide(c *plan.Change, row *state.Resource, resolved templa
 		return c, err
 	}
 	now := p.Changes[0]
+	if err := d.comparable(now, r); err != nil {
+		return c, err
+	}
 	if c.ChildChanged && now.Action == plan.NoChange {
 		now.Action, now.ChildChanged = plan.Update, true
 	}

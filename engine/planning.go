@@ -218,19 +218,26 @@ func refersToSecrets(t *template.Template) bool {
 // supplied names the properties that hold a NoEcho value given in this run. A
 // value given is a new value: the old one is not stored, so none can tell.
 func (p *planned) supplied(r *template.Resource, t target) (properties []string) {
-	given := map[string]bool{}
-	for _, parameter := range t.Template.Parameters {
-		_, ok := t.Parameters[parameter.Name]
-		given[parameter.Name] = ok && parameter.NoEcho && t.parent == nil
-	}
 	for name, v := range r.Properties.All() {
-		for _, id := range graph.Mentioned(v) {
-			if given[id] {
-				properties = add(properties, name)
-			}
+		if len(suppliedTo(v, t)) > 0 {
+			properties = append(properties, name)
 		}
 	}
 	return properties
+}
+
+// suppliedTo names the NoEcho parameters given in this run that a value mentions.
+func suppliedTo(v any, t target) (parameters []string) {
+	if t.parent != nil {
+		return nil
+	}
+	mentioned := graph.Mentioned(v)
+	for _, parameter := range t.Template.Parameters {
+		if _, given := t.Parameters[parameter.Name]; given && parameter.NoEcho && slices.Contains(mentioned, parameter.Name) {
+			parameters = append(parameters, parameter.Name)
+		}
+	}
+	return parameters
 }
 
 func (p *planned) order() error {

@@ -86,6 +86,10 @@ func (d *deployment) mayReplace(c *plan.Change, properties *value.Object, old *s
 // decided when they come.
 func (d *deployment) refuse(p *planned, record *state.Record) {
 	for _, c := range p.Changes {
+		if hidden, ok := errors.AsType[*IncomparableError](d.comparable(c, p.scope.Resource(c.LogicalID))); ok {
+			c.Refused = hidden.because()
+			continue
+		}
 		certain := slices.ContainsFunc(c.Properties, func(p plan.PropertyChange) bool { return p.Replaces && !p.Propagated })
 		if c.Action != plan.Replace || !certain {
 			continue
@@ -107,9 +111,14 @@ func (d *deployment) refuse(p *planned, record *state.Record) {
 // refuse.
 func (d *deployment) announceRefusals() {
 	for _, c := range d.Changes {
-		if c.Refused != "" {
-			d.warn("%s (%s) would have to be replaced, which a deploy refuses: %s", c.LogicalID, c.Type, c.Refused)
+		if c.Refused == "" {
+			continue
 		}
+		would := "would"
+		if c.Action == plan.MayReplace {
+			would = "might"
+		}
+		d.warn("%s (%s) %s have to be replaced, which a deploy refuses: %s", c.LogicalID, c.Type, would, c.Refused)
 	}
 }
 
@@ -119,7 +128,11 @@ func (d *deployment) refusals() error {
 	var first error
 	for _, c := range d.Changes {
 		if c.Refused != "" {
-			err := d.fail(c, c.PhysicalID, d.mayReplace(c, c.Desired, d.world.row(c.LogicalID)))
+			err := d.comparable(c, d.scope.Resource(c.LogicalID))
+			if err == nil {
+				err = d.mayReplace(c, c.Desired, d.world.row(c.LogicalID))
+			}
+			err = d.fail(c, c.PhysicalID, err)
 			first = cmp.Or(first, err)
 		}
 	}

@@ -192,13 +192,54 @@ func (r *row) difference(name string) (PropertyChange, bool) {
 			return p, false
 		}
 	}
-	switch v := judge(r.Type, r.shape, name, old, new); {
+	v := judge(r.Type, r.shape, name, old, new)
+	p.Incomparable = slices.Contains(r.want.Supplied, name) && r.incomparable(name, old, new, equal || v != replaces)
+	switch {
+	case p.Incomparable:
+		p.MayReplace = true
 	case v == replaces && (equal || slices.Contains(r.want.Unresolved, name)):
 		p.MayReplace = true // it may be what it was
 	default:
 		p.Replaces, p.MayReplace = v == replaces, v == mayReplace
 	}
 	return p, true
+}
+
+// incomparable tells whether it is a mask that hides whether the resource has to
+// be replaced: another value behind it would ask for that, and the mask does
+// not. What is a new version with every change is made anew without harm.
+func (r *row) incomparable(name string, old, new side, open bool) bool {
+	other, masked := behindMasks(new.v)
+	return open && masked && rules[r.Type].butFor == nil &&
+		judge(r.Type, r.shape, name, old, side{other, new.has}) == replaces
+}
+
+// behindMasks copies v with values behind its masks that nothing recorded is
+// equal to, and tells whether there are any.
+func behindMasks(v any) (other any, masked bool) {
+	switch v := v.(type) {
+	case string:
+		if v == state.Masked {
+			return "\x00", true
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			var m bool
+			list[i], m = behindMasks(v[i])
+			masked = masked || m
+		}
+		return list, masked
+	case *value.Object:
+		o := &value.Object{}
+		for k, member := range v.All() {
+			member, m := behindMasks(member)
+			o.Set(k, member)
+			masked = masked || m
+		}
+		return o, masked
+	}
+	return v, false
 }
 
 func (r *row) propertyShape(name string) *schema.Property {

@@ -107,15 +107,38 @@ func TestMaskedProperties(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what cannot be compared may replace", func(t *testing.T) {
-		p := compute(t, Input{
-			Current: recordOf(t, "R", "AWS::SQS::Queue", `{"QueueName":"***"}`),
-			Desired: []Resource{{LogicalID: "R", Type: "AWS::SQS::Queue", Properties: object(t, `{"QueueName":"***"}`), Supplied: []string{"QueueName"}}},
+}
+
+func TestMaskHidesAReplacement(t *testing.T) {
+	for _, c := range []struct {
+		rule, typ, old, new string
+		supplied            string
+		want                Action
+		incomparable        bool
+	}{
+		{"a name", "AWS::SQS::Queue", `{"QueueName":"***"}`, `{"QueueName":"***"}`, "QueueName", MayReplace, true},
+		{"a name left as it is", "AWS::SQS::Queue", `{"QueueName":"***"}`, `{"QueueName":"***"}`, "", NoChange, false},
+		{"a name that was another one", "AWS::SQS::Queue", `{"QueueName":"q"}`, `{"QueueName":"***"}`, "QueueName", Replace, false},
+		{"what is changed in place", "AWS::SQS::Queue", `{"KmsMasterKeyId":"***"}`, `{"KmsMasterKeyId":"***"}`, "KmsMasterKeyId", Update, false},
+		{"a create-only path", "AWS::EKS::Cluster", `{"KubernetesNetworkConfig":{"ServiceIpv4Cidr":"***"}}`, `{"KubernetesNetworkConfig":{"ServiceIpv4Cidr":"***"}}`, "KubernetesNetworkConfig", MayReplace, true},
+		{"a create-only path beside what changes in place", "AWS::EKS::Cluster", `{"KubernetesNetworkConfig":{"ServiceIpv4Cidr":"***"}}`,
+			`{"KubernetesNetworkConfig":{"ServiceIpv4Cidr":"***","ElasticLoadBalancing":{"Enabled":true}}}`, "KubernetesNetworkConfig", MayReplace, true},
+		{"a path beside a create-only one", "AWS::EKS::Cluster", `{"KubernetesNetworkConfig":{"ServiceIpv4Cidr":"a","ElasticLoadBalancing":"***"}}`,
+			`{"KubernetesNetworkConfig":{"ServiceIpv4Cidr":"a","ElasticLoadBalancing":"***"}}`, "KubernetesNetworkConfig", Update, false},
+		{"what is a new version with every change", "AWS::ECS::TaskDefinition", `{"Cpu":"***"}`, `{"Cpu":"***"}`, "Cpu", MayReplace, false},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			r := Resource{LogicalID: "R", Type: c.typ, Properties: object(t, c.new)}
+			if c.supplied != "" {
+				r.Supplied = []string{c.supplied}
+			}
+			got := compute(t, Input{Current: recordOf(t, "R", c.typ, c.old), Desired: []Resource{r}}).Changes[0]
+			incomparable := slices.ContainsFunc(got.Properties, func(p PropertyChange) bool { return p.Incomparable })
+			if got.Action != c.want || incomparable != c.incomparable {
+				t.Errorf("got %s, incomparable %t", got.Action, incomparable)
+			}
 		})
-		if got := p.Changes[0].Action; got != MayReplace {
-			t.Errorf("got %s", got)
-		}
-	})
+	}
 }
 
 // ref makes a resource with one property that refers to another resource.

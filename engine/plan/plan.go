@@ -62,8 +62,8 @@ type Change struct {
 	// UpdateReplacePolicy is the template's; it governs the old resource of a
 	// replacement.
 	UpdateReplacePolicy string
-	// Refused is why a deploy will not replace the resource, as far as that is
-	// known now; "" when nothing stands in the way.
+	// Refused is why a deploy will not replace the resource, or not change what
+	// might have to be replaced, as far as that is known now; "" when nothing stands in the way.
 	Refused string
 	// Pending says what an earlier run left open about the resource, "" for
 	// nothing.
@@ -75,18 +75,19 @@ type Change struct {
 
 // A PropertyChange is a difference below one top-level property.
 type PropertyChange struct {
-	Path       string // the property's name
-	Old, New   any    // whole values; absent ones are nil with the flag unset
-	HasOld     bool
-	HasNew     bool
-	Replaces   bool // requires replacement
-	MayReplace bool
-	Propagated bool // only because something it refers to is replaced
-	Carried    bool // only because an attribute that it reads changes in place
-	Unresolved bool // New still holds intrinsics
-	Secret     bool // a value that must not be shown
-	NoEcho     bool // fed by a NoEcho parameter that was given anew, so that nothing can be compared
-	Uncertain  bool // an earlier run asked for the change and never learned the outcome
+	Path         string // the property's name
+	Old, New     any    // whole values; absent ones are nil with the flag unset
+	HasOld       bool
+	HasNew       bool
+	Replaces     bool // requires replacement
+	MayReplace   bool
+	Propagated   bool // only because something it refers to is replaced
+	Carried      bool // only because an attribute that it reads changes in place
+	Unresolved   bool // New still holds intrinsics
+	Secret       bool // a value that must not be shown
+	NoEcho       bool // fed by a NoEcho parameter that was given anew, so that nothing can be compared
+	Incomparable bool // a mask hides whether the resource has to be replaced, which is refused
+	Uncertain    bool // an earlier run asked for the change and never learned the outcome
 }
 
 // An AttributeChange is a change of DeletionPolicy or UpdateReplacePolicy;

@@ -25,7 +25,8 @@ var (
 		provider.Skip("Tags"),
 		provider.Clear{"AllowedPattern": "", "Description": "", "Policies": "[{}]"},
 		provider.Finish(func(r *provider.Request, in *ssm.PutParameterInput) error {
-			in.Overwrite = aws.Bool(true)
+			// An overwrite takes whatever has the name: only what is recorded as ours may.
+			in.Name, in.Overwrite = &r.PhysicalID, aws.Bool(true)
 			return nil
 		}))
 )

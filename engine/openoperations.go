@@ -144,12 +144,17 @@ func pendingNamed(place *state.Stack, p *state.Pending, sent map[string]state.En
 
 // openCreates are those that the ledger has and no row answers.
 func openCreates(ctx context.Context, place *state.Stack) (map[string]state.Entry, error) {
-	present, err := place.Presence(ctx)
-	if err != nil || !present.Ledger {
-		return nil, err
-	}
 	record, _, err := place.Read(ctx)
 	if err != nil {
+		return nil, err
+	}
+	return openCreatesOf(ctx, place, record)
+}
+
+// openCreatesOf is openCreates for who has read the record.
+func openCreatesOf(ctx context.Context, place *state.Stack, record *state.Record) (map[string]state.Entry, error) {
+	present, err := place.Presence(ctx)
+	if err != nil || !present.Ledger {
 		return nil, err
 	}
 	open := maps.Clone(place.OpenLedger(ctx, true, record).Open())

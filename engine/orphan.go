@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -165,10 +166,21 @@ func (e *Engine) readOrphan(ctx context.Context, store *state.Store, t *Orphaned
 	}
 	t.Recorded, t.etag, t.Resources = etag != state.Absent, etag, record.LogicalIDs()
 	t.exports = t.Recorded && (record == nil || len(record.Exports()) > 0) // what cannot be read may
-	if p, err := place.ReadPending(ctx); p != nil {
-		t.Pending, _ = pendingNamed(place, p, nil, []string{AllPending})
-	} else if err != nil {
+	p, err := place.ReadPending(ctx)
+	if err != nil {
 		e.warnOf(place, err.Error())
+	}
+	var sent map[string]state.Entry
+	if t.Region != "" { // the oldest form had no ledger
+		if sent, err = openCreatesOf(ctx, place, record); err != nil {
+			e.warnOf(place, err.Error())
+		}
+	}
+	if p != nil || len(sent) > 0 {
+		t.Pending, _ = pendingNamed(place, p, sent, []string{AllPending})
+	}
+	for _, id := range slices.Sorted(maps.Keys(sent)) {
+		e.warnOf(place, fmt.Sprintf("an earlier run began to create %s (%s) and recorded no id: it may exist in AWS, and nothing will name it any more", id, sent[id].Type()))
 	}
 	return nil
 }

@@ -210,7 +210,11 @@ func (p *page) trouble(s *result.Stack) {
 	if len(s.Unaddressed) > 0 {
 		var b strings.Builder
 		for _, u := range s.Unaddressed {
-			fmt.Fprintf(&b, "- %s (%s)%s", code(u.LogicalID), code(u.Type), physical(u.PhysicalID))
+			if u.LogicalID == "" {
+				b.WriteString("- The stack")
+			} else {
+				fmt.Fprintf(&b, "- %s (%s)%s", code(u.LogicalID), code(u.Type), physical(u.PhysicalID))
+			}
 			if u.Reason != "" {
 				b.WriteString(": " + prose(u.Reason))
 			}
@@ -256,6 +260,9 @@ func ended(s *result.Stack) string {
 	case result.Locked:
 		return " is locked"
 	case result.Partial:
+		if refused(&result.Run{Stacks: []*result.Stack{s}}) {
+			return " was refused"
+		}
 		return ": done in part"
 	}
 	return " (" + string(s.Outcome) + ")"

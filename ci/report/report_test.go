@@ -143,6 +143,14 @@ func partialRun() *result.Run {
 	return r
 }
 
+func refusedRun() *result.Run {
+	r := &result.Run{Command: "destroy"}
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Partial,
+		Unaddressed: []result.Unaddressed{{Stack: "Shop", Reason: "stack Shop exports what other stacks import: Web in eu-west-1 (Url)",
+			Remedy: "destroy those stacks first, or in the same run"}}})
+	return r
+}
+
 func lockedRun() *result.Run {
 	r := &result.Run{Command: "deploy"}
 	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Locked, Reason: result.ReasonLock,
@@ -160,7 +168,7 @@ func unchangedRun(command string) *result.Run {
 
 func TestGolden(t *testing.T) {
 	for name, run := range map[string]*result.Run{
-		"diff": diffRun(), "failed": failedRun(), "partial": partialRun(), "locked": lockedRun(),
+		"diff": diffRun(), "failed": failedRun(), "partial": partialRun(), "refused": refusedRun(), "locked": lockedRun(),
 		"diff-unchanged": unchangedRun("diff"), "deploy-unchanged": unchangedRun("deploy"),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,6 +49,10 @@ func stackText(s *result.Stack) string {
 		b.WriteString(indented(messageText(f.Message, f.Remedy, "")))
 	}
 	for _, u := range s.Unaddressed {
+		if u.LogicalID == "" { // the stack as a whole
+			b.WriteString(messageText(u.Reason, u.Remedy, name+": "))
+			continue
+		}
 		fmt.Fprintf(&b, "%s: left %s (%s) %s\n", name, oneLine(u.LogicalID), oneLine(u.Type), oneLine(u.PhysicalID))
 		b.WriteString(indented(messageText(u.Reason, u.Remedy, "")))
 	}

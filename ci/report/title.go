@@ -58,11 +58,22 @@ func title(run *result.Run, name func(string) string) string {
 		}
 		return command + " of " + subject + " failed" + rolledBack(run)
 	case result.Partial:
+		if refused(run) {
+			return command + " of " + subject + " was refused, and nothing was done"
+		}
 		n := 0
 		for _, s := range run.Stacks {
-			n += len(s.Unaddressed)
+			for _, u := range s.Unaddressed {
+				if u.LogicalID != "" {
+					n++
+				}
+			}
 		}
-		return fmt.Sprintf("%s %s, with %s left to take care of", did, subject, count(n, "resource"))
+		left := "something" // not a resource
+		if n > 0 {
+			left = count(n, "resource")
+		}
+		return fmt.Sprintf("%s %s, with %s left to take care of", did, subject, left)
 	}
 	if planned(run) {
 		return wouldChange(run, subject)
@@ -105,6 +116,14 @@ func wouldDo(n plan.Counts) string {
 	}
 	last := len(parts) - 1
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+// refused tells whether a run was kept from doing anything: what is left are
+// stacks as a whole.
+func refused(run *result.Run) bool {
+	return !slices.ContainsFunc(run.Stacks, func(s *result.Stack) bool {
+		return s.Changed || s.Outcome != result.Partial || slices.ContainsFunc(s.Unaddressed, func(u result.Unaddressed) bool { return u.LogicalID != "" })
+	})
 }
 
 func failed(run *result.Run) bool {

@@ -332,7 +332,7 @@ func (d *deployment) record(c *plan.Change, resolved template.Resolved, old *sta
 		v, paths := d.e.config.Secrets.Redact(made.Effective, properties)
 		properties, leaves = v.(*value.Object), paths
 	}
-	attributes := d.redact(made.Attributes)
+	attributes := withoutEchoes(d.redact(made.Attributes), resolved)
 	row := d.row(c, old, made.PhysicalID, properties, leaves, attributes)
 	if made.NoEcho {
 		row.Attributes = &value.Object{}
@@ -356,6 +356,39 @@ func (d *deployment) record(c *plan.Change, resolved template.Resolved, old *sta
 		d.world.mu.Unlock()
 	}
 	d.change(func(r *state.Record) { r.Set(c.LogicalID, row) })
+}
+
+// withoutEchoes masks the attributes that are a NoEcho value which the resource
+// was sent, however short. Elsewhere a short text is likely another.
+func withoutEchoes(attributes *value.Object, resolved template.Resolved) *value.Object {
+	if attributes == nil {
+		return nil
+	}
+	sent := secret.NewSet(nil)
+	for _, path := range resolved.Masked {
+		if text, ok := leaf(resolved.Clear, path).(string); ok {
+			sent.Add(text, secret.Masked)
+		}
+	}
+	v, _ := sent.Redact(attributes, nil)
+	return v.(*value.Object)
+}
+
+func leaf(v any, path secret.Path) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			o, _ := v.(*value.Object)
+			v = o.Value(step)
+		case int:
+			list, _ := v.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			v = list[step]
+		}
+	}
+	return v
 }
 
 func (d *deployment) redact(o *value.Object) *value.Object {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -57,6 +58,24 @@ func (e *ForeignBucketError) Remedy() string {
 	return "choose another name with the input state-bucket; if the bucket is this account's, allow s3:ListBucket on it"
 }
 
+// An UnconfiguredError says that a bucket is there, and that a setting could not
+// be put on it, nor those after it.
+type UnconfiguredError struct {
+	Bucket string
+	Err    error
+}
+
+func (e *UnconfiguredError) Error() string {
+	return fmt.Sprintf("the bucket is there, but not all of its settings (versioning, encryption, the policy that denies other accounts): %v", e.Err)
+}
+
+func (e *UnconfiguredError) Unwrap() error { return e.Err }
+
+// Remedy says what to do about it.
+func (e *UnconfiguredError) Remedy() string {
+	return "bootstrap again with force, which puts all settings: without it a bucket that is there is left as it is"
+}
+
 // Bootstrap makes the state bucket in the region of cfg, or makes sure that it
 // is there and the account's. A new bucket keeps versions, encrypts, and denies
 // every other account; what was there before is left as it is, unless forced.
@@ -101,7 +120,7 @@ func (b *Bootstrapped) make(ctx context.Context, cfg aws.Config, opt BootstrapOp
 		}
 	}
 	if err := b.configure(ctx, client, opt.AccountID); err != nil {
-		return err
+		return &UnconfiguredError{b.Bucket, err}
 	}
 	b.Configured = true
 	return nil
@@ -132,19 +151,30 @@ func (b *Bootstrapped) create(ctx context.Context, cfg aws.Config, account strin
 	return nil
 }
 
-// verify looks at the one setting of an existing bucket that other parts depend
-// on.
+// verify names what an existing bucket lacks of what a new one gets. Encryption
+// every bucket has.
 func (b *Bootstrapped) verify(ctx context.Context, client *s3.Client) error {
+	var notices []string
 	out, err := client.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{Bucket: &b.Bucket})
 	switch {
 	case status(err) == http.StatusForbidden:
-		b.Notice = "whether the bucket keeps versions could not be looked at, which takes s3:GetBucketVersioning"
+		notices = append(notices, "whether the bucket keeps versions could not be looked at, which takes s3:GetBucketVersioning")
 	case err != nil:
 		return fmt.Errorf("look at the versioning: %w", err)
 	case out.Status != types.BucketVersioningStatusEnabled:
-		b.Notice = "the bucket does not keep versions: a record that was overwritten or deleted cannot be restored; " +
-			"bootstrap with force to switch versioning on"
+		notices = append(notices, "the bucket does not keep versions: a record that was overwritten or deleted cannot be restored; "+
+			"bootstrap with force to switch versioning on")
 	}
+	_, err = client.GetBucketPolicy(ctx, &s3.GetBucketPolicyInput{Bucket: &b.Bucket})
+	switch api, _ := errors.AsType[smithy.APIError](err); {
+	case status(err) == http.StatusForbidden:
+		notices = append(notices, "whether the bucket has a policy could not be looked at, which takes s3:GetBucketPolicy")
+	case api != nil && api.ErrorCode() == "NoSuchBucketPolicy":
+		notices = append(notices, "the bucket has no policy that denies other accounts; bootstrap with force to put it")
+	case err != nil:
+		return fmt.Errorf("look at the policy: %w", err)
+	}
+	b.Notice = strings.Join(notices, "; ")
 	return nil
 }
 

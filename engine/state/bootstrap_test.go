@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -136,4 +137,33 @@ func TestBootstrapOfABucketThatIsThere(t *testing.T) {
 		}
 		c.wantRequests(t)
 	})
+}
+
+// A bootstrap that fails half-way says how to complete it, and the next one what
+// is missing, until it is forced (S-18, S-319).
+func TestBootstrapCompletesWhatFailedHalfWay(t *testing.T) {
+	for op, missing := range map[string]string{"PutBucketVersioning": "does not keep versions", "PutBucketPolicy": "no policy that denies other accounts"} {
+		t.Run(op, func(t *testing.T) {
+			c := &cloud{Server: newEmptyS3(t)}
+			cfg := c.overHTTP(t)
+			bootstrap := func(force bool) (Bootstrapped, error) {
+				return Bootstrap(t.Context(), cfg, BootstrapOptions{AccountID: account, Force: force})
+			}
+			c.on(op, "", 0, 1, answer(http.StatusForbidden, "AccessDenied"))
+			_, err := bootstrap(false)
+			half, ok := errors.AsType[*UnconfiguredError](err)
+			if !ok || !strings.Contains(half.Remedy(), "force") {
+				t.Fatalf("failed with %v", err)
+			}
+			if b, err := bootstrap(false); err != nil || b.Configured || !strings.Contains(b.Notice, missing) {
+				t.Errorf("then %+v, %v", b, err)
+			}
+			if b, err := bootstrap(true); err != nil || !b.Configured {
+				t.Errorf("forced: %+v, %v", b, err)
+			}
+			if b, err := bootstrap(false); err != nil || b.Notice != "" {
+				t.Errorf("at last %+v, %v", b, err)
+			}
+		})
+	}
 }

@@ -216,9 +216,10 @@ func (s *schedule) grant() bool {
 		return cmp.Or(cmp.Compare(a.String(), b.String()), cmp.Compare(a.came, b.came))
 	})
 	i := s.random.IntN(len(s.waiting))
-	s.waiting[i].goes <- true
+	t := s.waiting[i]
 	s.waiting = slices.Delete(s.waiting, i, i+1)
 	s.granted++
+	t.goes <- true // from here on the count is its engine's to read
 	return true
 }
 

@@ -207,11 +207,14 @@ func (a *arena) play() string {
 		a.must(a.alone(a.duel.buckets[0], a.duel.before))
 	}
 	ends := make([]*result.Stack, 2)
-	var wg sync.WaitGroup
+	begun, ended := make(chan struct{}), [2]chan struct{}{make(chan struct{}), make(chan struct{})}
 	start := func(i int) {
 		who := string(rune('A' + i))
 		e := a.engine(who, a.duel.buckets[i], &http.Client{Transport: connection{a.schedule, who}})
-		wg.Go(func() { ends[i] = a.deploy(e, a.duel.apps[i]) })
+		go func() {
+			defer close(ended[i])
+			ends[i] = a.deploy(e, a.duel.apps[i])
+		}()
 	}
 	start(0)
 	a.at(a.random.IntN(90), func() {
@@ -219,10 +222,19 @@ func (a *arena) play() string {
 			a.note("A is cut off")
 			a.cutOff("A", state.LockTTL+time.Minute)
 		}
+		close(begun)
 		start(1)
 	})
 	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
+	go func() {
+		defer close(done)
+		<-ended[0]
+		select {
+		case <-begun:
+			<-ended[1]
+		default: // the first was done before the second's turn came
+		}
+	}()
 	a.run(done)
 	if ends[1] == nil {
 		ends[1] = &result.Stack{Outcome: "not started"} // the first was done by then

@@ -366,29 +366,12 @@ func withoutEchoes(attributes *value.Object, resolved template.Resolved) *value.
 	}
 	sent := secret.NewSet(nil)
 	for _, path := range resolved.Masked {
-		if text, ok := leaf(resolved.Clear, path).(string); ok {
+		if text, ok := at(resolved.Clear, path).(string); ok {
 			sent.Add(text, secret.Masked)
 		}
 	}
 	v, _ := sent.Redact(attributes, nil)
 	return v.(*value.Object)
-}
-
-func leaf(v any, path secret.Path) any {
-	for _, step := range path {
-		switch step := step.(type) {
-		case string:
-			o, _ := v.(*value.Object)
-			v = o.Value(step)
-		case int:
-			list, _ := v.([]any)
-			if step >= len(list) {
-				return nil
-			}
-			v = list[step]
-		}
-	}
-	return v
 }
 
 func (d *deployment) redact(o *value.Object) *value.Object {

@@ -2,8 +2,8 @@
 // stack: availability zones, parameter store, secrets, and exports of stacks
 // that CloudFormation itself deployed.
 //
-// Every answer is asked for once a run and region. Nothing is retried here but
-// by the SDK.
+// Every answer is asked for once a run and region. A throttle is waited out;
+// nothing else is retried here but by the SDK.
 package reference
 
 import (

@@ -103,53 +103,36 @@ func TestCrashAfterRollback(t *testing.T) {
 
 // TestCrashBeforeAChange kills a run when Cloud Control made something for it,
 // and changes the app before the next: the token of the first request cannot be
-// sent with other properties. What it made is found by its tag (P-15), or else
-// no other is made before a person looked (P-17).
+// sent with other properties. What it made is found by its tag (P-15).
 func TestCrashBeforeAChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("disturbs a deploy")
 	}
 	aws := startMoto(t)
 	story := crashStories[0]
-	for _, listed := range []bool{true, false} {
-		t.Run(fmt.Sprintf("may list %t", listed), func(t *testing.T) {
-			w := newCrashWorld(t, aws)
-			killed := disturbance{"killed after", sandbox.Fault{Service: "cloudcontrolapi", Action: "CreateResource", Hold: true, Drop: true, After: true}, true}
-			if !w.disturb(story, killed) {
-				t.Fatal("nothing was made by Cloud Control")
-			}
-			path := filepath.Join(w.dir, "crash", "Crash.template.json")
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, bytes.Replace(text, []byte(`"Name": "crash"`), []byte(`"Name": "changed"`), 1), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			w.age()
-			want := []string{"AWS::AppConfig::Application changed"}
-			if !listed {
-				want = []string{"AWS::AppConfig::Application changed", "AWS::AppConfig::Application crash"}
-				aws.AddFault(sandbox.Fault{Service: "cloudcontrolapi", Action: "ListResources", Status: http.StatusForbidden, Code: "AccessDeniedException"})
-				for range 2 {
-					cmd, out := w.command(story.after)
-					if err := cmd.Run(); err == nil || !strings.Contains(out.String(), "Cloud Control has that request with other properties") {
-						t.Fatalf("%v\n%s", err, out)
-					}
-				}
-				w.must([]string{"state", "orphan", "Crash", "--pending", "Settings", "--yes"})
-			}
-			w.must(story.after)
-			var names []string
-			for _, r := range aws.CloudControl.Resources() {
-				names = append(names, r.TypeName+" "+fmt.Sprint(r.Model["Name"]))
-			}
-			if slices.Sort(names); !slices.Equal(names, want) {
-				t.Errorf("Cloud Control has %q, want %q", names, want)
-			}
-			w.must([]string{"diff", "--app", "crash", "--fail"})
-		})
+	w := newCrashWorld(t, aws)
+	killed := disturbance{"killed after", sandbox.Fault{Service: "cloudcontrolapi", Action: "CreateResource", Hold: true, Drop: true, After: true}, true}
+	if !w.disturb(story, killed) {
+		t.Fatal("nothing was made by Cloud Control")
 	}
+	path := filepath.Join(w.dir, "crash", "Crash.template.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(text, []byte(`"Name": "crash"`), []byte(`"Name": "changed"`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.age()
+	w.must(story.after)
+	var names []string
+	for _, r := range aws.CloudControl.Resources() {
+		names = append(names, r.TypeName+" "+fmt.Sprint(r.Model["Name"]))
+	}
+	if want := []string{"AWS::AppConfig::Application changed"}; !slices.Equal(names, want) {
+		t.Errorf("Cloud Control has %q, want %q", names, want)
+	}
+	w.must([]string{"diff", "--app", "crash", "--fail"})
 }
 
 // TestStraysAfterForceUnlock kills a run when it made something that the app
@@ -304,6 +287,7 @@ func (w *crashWorld) prepare(s crashStory) {
 func (w *crashWorld) disturb(s crashStory, d disturbance) bool {
 	w.t.Helper()
 	w.prepare(s)
+	w.aws.ClearLog() // of what an earlier test disturbed
 	f := d.fault
 	f.ID, f.Count = "disturbed", 1
 	w.aws.AddFault(f)
@@ -381,13 +365,17 @@ func (w *crashWorld) rerun(s crashStory, d disturbance, want calmEnd) bool {
 		if strings.HasPrefix(key, "_cdkd-registry/") && d.fault.Status == http.StatusForbidden {
 			continue // a bucket that refuses the claim has no registry (S-265)
 		}
+		if text == "" && strings.HasSuffix(key, "/retained.json") {
+			continue // a run that ends between the record's delete and this write leaves none (S-255)
+		}
 		if got, ok := kept[key]; !ok || got != text {
 			w.t.Errorf("%s: there %t:\n%s\nwant\n%s", key, ok, got, text)
 		}
 	}
 	for key, text := range kept {
 		o, _ := w.aws.S3.Object(stateBucket, key)
-		harmless := text == "" && strings.HasSuffix(key, "/retained.json") || strings.HasSuffix(key, "/lock.json") && expired(o.Body)
+		harmless := text == "" && strings.HasSuffix(key, "/retained.json") || strings.HasSuffix(key, "/lock.json") && expired(o.Body) ||
+			strings.HasPrefix(key, "_cdkd-registry/") && s.name == "destroy" // a marker with nothing behind it is taken over (S-263)
 		if _, ok := want.kept[key]; !ok && !harmless {
 			w.t.Errorf("%s is left:\n%s%s", key, text, o.Body)
 		}

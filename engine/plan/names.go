@@ -132,6 +132,7 @@ var names = map[string]NameRule{
 	"AWS::DocDB::DBInstance":                    {Property: "DBInstanceIdentifier", Max: 63, Lower: true, Letter: true},
 	"AWS::DocDB::DBSubnetGroup":                 {Property: "DBSubnetGroupName", Max: 255, Lower: true, Letter: true},
 	"AWS::DynamoDB::Table":                      {Property: "TableName", Max: 255},
+	"AWS::AutoScaling::AutoScalingGroup":        {Property: "AutoScalingGroupName", Max: 255},
 	"AWS::ECR::Repository":                      {Property: "RepositoryName", Max: 256, Lower: true},
 	"AWS::ECS::Cluster":                         {Property: "ClusterName", Max: 255},
 	"AWS::ECS::Service":                         {Property: "ServiceName", Max: 255},

@@ -21,11 +21,20 @@ func (e *NotReadableError) Error() string {
 	return fmt.Sprintf("%s (%s) cannot be read back: %s", e.LogicalID, e.Type, e.Why)
 }
 
-// observed reads what a recorded resource is like in AWS now, in CloudFormation's
-// shape and as it may be stored. It is a *NotReadableError when nothing can
+// observed is readNow as it may be stored.
+func (d *deployment) observed(ctx context.Context, logicalID string, row *state.Resource) (*value.Object, error) {
+	found, err := d.readNow(ctx, logicalID, row)
+	if err != nil {
+		return nil, err
+	}
+	return d.storable(found, row.Properties), nil
+}
+
+// readNow reads what a recorded resource is like in AWS now, in CloudFormation's
+// shape. Secrets are in clear. It is a *NotReadableError when nothing can
 // read the type, and provider.ErrNotFound when the resource is gone; what the
 // record says is never taken for an answer.
-func (d *deployment) observed(ctx context.Context, logicalID string, row *state.Resource) (*value.Object, error) {
+func (d *deployment) readNow(ctx context.Context, logicalID string, row *state.Resource) (*value.Object, error) {
 	decision, err := d.router.Recorded(logicalID, row.ResourceType, row.ProvisionedBy)
 	if err != nil {
 		return nil, &NotReadableError{logicalID, row.ResourceType, err.Error()}
@@ -48,7 +57,7 @@ func (d *deployment) observed(ctx context.Context, logicalID string, row *state.
 	case found == nil:
 		return nil, fmt.Errorf("read %s (%s) %s: %w", logicalID, row.ResourceType, row.PhysicalID, errors.New("the answer is empty"))
 	}
-	return d.storable(found, row.Properties), nil
+	return found, nil
 }
 
 // storable is what was read without secrets. Where the record has a secret's

@@ -131,28 +131,39 @@ const (
 func (d *deployment) readBack(ctx context.Context, record *state.Record, open map[string]bool) []RefreshedResource {
 	ids := record.LogicalIDs()
 	all, found := make([]RefreshedResource, len(ids)), make([]*value.Object, len(ids))
-	slots := make(chan struct{}, readsAtOnce)
-	var wg sync.WaitGroup
-	for i, id := range ids {
+	eachRow(ctx, record, readsAtOnce, func(ctx context.Context, i int, id string, row *state.Resource) {
 		if open[id] {
-			all[i] = RefreshedResource{LogicalID: id, Type: record.Row(id).ResourceType, Refresh: RefreshOpen, Reason: "an earlier run's operation on it is not over; a deploy settles it"}
-			continue
+			all[i] = RefreshedResource{LogicalID: id, Type: row.ResourceType, Refresh: RefreshOpen, Reason: stillOpenText}
+			return
 		}
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeout(ctx, readLimit)
-			defer cancel()
-			all[i], found[i] = d.lookAgain(ctx, id, record.Row(id))
-		})
-	}
-	wg.Wait()
+		all[i], found[i] = d.lookAgain(ctx, id, row)
+	})
 	for i, id := range ids {
 		if all[i].Refresh == Refreshed {
 			record.Row(id).Observed = found[i]
 		}
 	}
 	return all
+}
+
+// stillOpenText is why a resource is not read back that an earlier run left open.
+const stillOpenText = "an earlier run's operation on it is not over; a deploy settles it"
+
+// eachRow looks at every row of a record, several at once, and gives each a
+// limited time.
+func eachRow(ctx context.Context, record *state.Record, atOnce int, look func(ctx context.Context, i int, logicalID string, row *state.Resource)) {
+	slots := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i, id := range record.LogicalIDs() {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeout(ctx, readLimit)
+			defer cancel()
+			look(ctx, i, id, record.Row(id))
+		})
+	}
+	wg.Wait()
 }
 
 func (d *deployment) lookAgain(ctx context.Context, logicalID string, row *state.Resource) (RefreshedResource, *value.Object) {

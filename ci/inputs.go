@@ -33,6 +33,7 @@ const (
 	ForceUnlock Name = "force-unlock"
 	Rollback    Name = "rollback"
 	Bootstrap   Name = "bootstrap"
+	Doctor      Name = "doctor"
 	Demo        Name = "demo"
 )
 

@@ -110,6 +110,8 @@ var commands = []Command{
 		}},
 	{Name: ForceUnlock, MinStacks: 1, MaxStacks: -1,
 		Description: "Remove the lock of stacks whose holder is known to be dead. A lock that could not be removed is an error in the log and the outcome `partial`; the exit code stays 0."},
+	{Name: Doctor, MaxStacks: 0,
+		Description: "Look at what a deploy needs, and write nothing: credentials, clock, region, state bucket, locks, registry, asset storage, docker, the workflow's tokens, and the app without running it. A line each, with what to do about it. Exits with 1 when something would make a deploy fail."},
 	{Name: Demo, MaxStacks: 0, TerminalOnly: true,
 		Description: "Walk through plan, deploy, failure, cancellation and destroy of an example app, against an AWS that runs in this process. Needs no account."},
 }
@@ -150,11 +152,12 @@ type Input struct {
 }
 
 var (
-	onApp    = []Name{Deploy, Diff, Check, Destroy}
-	selects  = []Name{Deploy, Diff, Check, Destroy, Synth, List, Publish, Scrub}
-	readApp  = slices.Concat(selects, []Name{OrphanPaths})
-	onState  = []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}
-	changing = []Name{Deploy, Destroy, Rollback, StateDestroy}
+	onApp     = []Name{Deploy, Diff, Check, Destroy}
+	selects   = []Name{Deploy, Diff, Check, Destroy, Synth, List, Publish, Scrub}
+	readApp   = slices.Concat(selects, []Name{OrphanPaths})
+	lookAtApp = slices.Concat(readApp, []Name{Doctor})
+	onState   = []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor}
+	changing  = []Name{Deploy, Destroy, Rollback, StateDestroy}
 )
 
 var table = []Input{
@@ -171,13 +174,13 @@ var table = []Input{
 	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{OrphanPaths, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}, Restricts: true,
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
-	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: readApp,
+	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: lookAtApp,
 		Description: "The directory that holds the app's cloud assembly (`cdk.out`), or the command that runs the app. Without it, `CDKD_APP`, then `app` of `cdk.json`. The Action's image has Node.js and git; what the app needs beyond that, such as its `node_modules`, an earlier step puts into the workspace."},
 	{Name: "context", Field: func(in *Inputs) any { return &in.Context }, Commands: readApp,
 		Description: "Context for an app that is run, as `key=value`; it wins over that of the app's files."},
 	{Name: "output", Field: func(in *Inputs) any { return &in.Output }, Commands: readApp,
 		Description: "Where an app that is run writes its cloud assembly. Without it, `output` of `cdk.json`, then `cdk.out`."},
-	{Name: "working-directory", Field: func(in *Inputs) any { return &in.WorkingDirectory }, Default: ".", Commands: readApp,
+	{Name: "working-directory", Field: func(in *Inputs) any { return &in.WorkingDirectory }, Default: ".", Commands: lookAtApp,
 		Description: "The directory of the app, in which `cdk.json` is looked for and to which `app` is relative."},
 	{Name: "synth-timeout", Field: func(in *Inputs) any { return &in.SynthTimeout }, Default: "1h", Commands: readApp, Positive: true,
 		Description: "How long one run of the app may take. Then it and everything that it started is ended."},
@@ -305,7 +308,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

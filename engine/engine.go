@@ -159,15 +159,20 @@ func (e *CredentialsError) Remedy() string {
 }
 
 func (e *Engine) callerAccount(ctx context.Context) (string, error) {
-	out, err := sts.NewFromConfig(e.config.AWS, func(o *sts.Options) {
-		if o.Region == "" {
-			o.Region = "us-east-1" // any region answers
-		}
-	}).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	out, err := e.callerIdentity(ctx)
 	if err != nil {
 		return "", &CredentialsError{Err: err}
 	}
 	return aws.ToString(out.Account), nil
+}
+
+// callerIdentity asks who the credentials belong to.
+func (e *Engine) callerIdentity(ctx context.Context) (*sts.GetCallerIdentityOutput, error) {
+	return sts.NewFromConfig(e.config.AWS, func(o *sts.Options) {
+		if o.Region == "" {
+			o.Region = "us-east-1" // any region answers
+		}
+	}).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 }
 
 func (e *Engine) openStore(ctx context.Context) (*state.Store, error) {
@@ -180,6 +185,7 @@ func (e *Engine) openStore(ctx context.Context) (*state.Store, error) {
 	}
 	store, err := state.Open(ctx, e.config.AWS, state.Options{
 		Bucket: choice.Bucket, Prefix: e.config.Prefix, Account: e.account, Draining: e.config.Window.Draining(),
+		Warn: func(text string) { e.observe(Event{Kind: Warning, Text: text}) },
 	})
 	if err != nil {
 		return nil, err

@@ -118,6 +118,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.pruneEvents(ctx)
 	case ci.ForceUnlock:
 		return s.forceUnlock(ctx)
+	case ci.Doctor:
+		return s.doctor(ctx)
 	}
 	return fmt.Errorf("command %s has no code", in.Command)
 }

@@ -131,14 +131,26 @@ func (p *Publisher) build(ctx context.Context, i *Image) error {
 	return p.docker(ctx, dir, env, nil, buildArguments(i.source, i.local())...)
 }
 
-// docker runs the container builder.
-func (p *Publisher) docker(ctx context.Context, dir string, env []string, stdin *strings.Reader, args ...string) error {
+// builder is the program that builds images.
+func builder(env []string) string {
 	program := "docker"
 	for _, v := range env {
 		if name, found := strings.CutPrefix(v, "CDK_DOCKER="); found && name != "" {
 			program = name
 		}
 	}
+	return program
+}
+
+// Builder names the container builder, and tells whether it and its daemon
+// answer.
+func (p *Publisher) Builder(ctx context.Context) (string, error) {
+	return builder(p.env()), p.docker(ctx, "", p.env(), nil, "version")
+}
+
+// docker runs the container builder.
+func (p *Publisher) docker(ctx context.Context, dir string, env []string, stdin *strings.Reader, args ...string) error {
+	program := builder(env)
 	said := &end{}
 	c := child.Command{Args: append([]string{program}, args...), Dir: dir, Env: env, Stdout: masked{p, said}, Stderr: masked{p, said}}
 	if stdin != nil {

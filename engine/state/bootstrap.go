@@ -151,31 +151,45 @@ func (b *Bootstrapped) create(ctx context.Context, cfg aws.Config, account strin
 	return nil
 }
 
-// verify names what an existing bucket lacks of what a new one gets. Encryption
-// every bucket has.
+// verify tells a person what an existing bucket lacks of what a new one gets.
 func (b *Bootstrapped) verify(ctx context.Context, client *s3.Client) error {
-	var notices []string
-	out, err := client.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{Bucket: &b.Bucket})
+	lacks, err := lacking(ctx, client, b.Bucket)
+	b.Notice = strings.Join(lacks, "; ")
+	return err
+}
+
+// Lacks names what the bucket lacks of what a new one gets, or may not be asked
+// about.
+func (s *Store) Lacks(ctx context.Context) ([]string, error) {
+	lacks, err := lacking(ctx, s.client, s.bucket)
+	if err != nil {
+		return nil, fmt.Errorf("state bucket %s: %w", s.bucket, err)
+	}
+	return lacks, nil
+}
+
+// lacking does not look at the encryption, which every bucket has.
+func lacking(ctx context.Context, client *s3.Client, bucket string) (lacks []string, err error) {
+	out, err := client.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{Bucket: &bucket})
 	switch {
 	case status(err) == http.StatusForbidden:
-		notices = append(notices, "whether the bucket keeps versions could not be looked at, which takes s3:GetBucketVersioning")
+		lacks = append(lacks, "whether the bucket keeps versions could not be looked at, which takes s3:GetBucketVersioning")
 	case err != nil:
-		return fmt.Errorf("look at the versioning: %w", err)
+		return nil, fmt.Errorf("look at the versioning: %w", err)
 	case out.Status != types.BucketVersioningStatusEnabled:
-		notices = append(notices, "the bucket does not keep versions: a record that was overwritten or deleted cannot be restored; "+
+		lacks = append(lacks, "the bucket does not keep versions: a record that was overwritten or deleted cannot be restored; "+
 			"bootstrap with force to switch versioning on")
 	}
-	_, err = client.GetBucketPolicy(ctx, &s3.GetBucketPolicyInput{Bucket: &b.Bucket})
+	_, err = client.GetBucketPolicy(ctx, &s3.GetBucketPolicyInput{Bucket: &bucket})
 	switch api, _ := errors.AsType[smithy.APIError](err); {
 	case status(err) == http.StatusForbidden:
-		notices = append(notices, "whether the bucket has a policy could not be looked at, which takes s3:GetBucketPolicy")
+		lacks = append(lacks, "whether the bucket has a policy could not be looked at, which takes s3:GetBucketPolicy")
 	case api != nil && api.ErrorCode() == "NoSuchBucketPolicy":
-		notices = append(notices, "the bucket has no policy that denies other accounts; bootstrap with force to put it")
+		lacks = append(lacks, "the bucket has no policy that denies other accounts; bootstrap with force to put it")
 	case err != nil:
-		return fmt.Errorf("look at the policy: %w", err)
+		return nil, fmt.Errorf("look at the policy: %w", err)
 	}
-	b.Notice = strings.Join(notices, "; ")
-	return nil
+	return lacks, nil
 }
 
 func (b *Bootstrapped) configure(ctx context.Context, client *s3.Client, account string) error {

@@ -3,6 +3,8 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 )
 
 // A Surveyed stack is one of all that the bucket knows.
@@ -36,4 +38,34 @@ func (s *Store) Survey(ctx context.Context) ([]Surveyed, error) {
 		all[i].Err = errors.Join(all[i].Err, errs[i])
 	}
 	return all, nil
+}
+
+// Locks returns the stacks under the prefix that have a lock, in the order of
+// their keys, whether they are recorded or not.
+func (s *Store) Locks(ctx context.Context) ([]Surveyed, error) {
+	var all []Surveyed
+	root := s.prefix + "/"
+	err := s.list(ctx, root, "", func(key string) bool {
+		rest, ok := strings.CutSuffix(strings.TrimPrefix(key, root), "/"+lockName)
+		if parts := strings.Split(rest, "/"); ok && len(parts) == 2 {
+			all = append(all, Surveyed{Ref: Ref{parts[0], parts[1]}})
+		}
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the locks: %w", err)
+	}
+	parallel(len(all), func(i int) { all[i].Lock, all[i].Err = s.Stack(all[i].Stack, all[i].Region).Peek(ctx) })
+	return all, nil
+}
+
+// LookUp is [Registry.Look] for many stacks, with their answers in their order.
+func (s *Store) LookUp(ctx context.Context, refs []Ref) []error {
+	errs := make([]error, len(refs))
+	parallel(len(refs), func(i int) {
+		if refs[i].Region != "" { // of the oldest form, which knew no registry
+			errs[i] = s.Stack(refs[i].Stack, refs[i].Region).Registry().Look(ctx)
+		}
+	})
+	return errs
 }

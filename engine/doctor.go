@@ -1,0 +1,279 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/ecr"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/asset"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// How far the clock may be off. Others take our lock for expired, and we theirs,
+// by our own clocks.
+const (
+	skewNoticed = time.Minute
+	skewTooMuch = 5 * time.Minute // AWS refuses what is signed with it
+)
+
+// Doctor looks at what a deploy needs, and writes nothing. dir is the folder of
+// the app's cloud assembly, "" when there is none to look at. What depends on
+// something that failed is left out.
+func (e *Engine) Doctor(ctx context.Context, dir string) []result.Finding {
+	var app *assembly.Assembly
+	var found []result.Finding
+	if dir != "" {
+		var err error
+		if app, err = assembly.Read(dir); err != nil {
+			found = append(found, failing("assembly", err))
+		} else {
+			found = append(found, fine("assembly", "%d stacks in %s", len(app.Stacks), dir))
+		}
+	}
+	account, identity := e.identify(ctx)
+	found = append(append(found, identity...), e.regionFinding())
+	if account == "" {
+		return append(found, e.builderFinding(ctx, nil, app != nil))
+	}
+	needed, stacks := e.storageNeeded(app, account)
+	found = append(found, stacks...)
+	// Side by side, and told in this order.
+	looks := []func() []result.Finding{
+		func() []result.Finding { return e.examineBucket(ctx) },
+		func() []result.Finding { return e.examineStorage(ctx, needed) },
+		func() []result.Finding { return []result.Finding{e.builderFinding(ctx, needed, app != nil)} },
+	}
+	each := make([][]result.Finding, len(looks))
+	var wg sync.WaitGroup
+	for i, look := range looks {
+		wg.Go(func() { each[i] = look() })
+	}
+	wg.Wait()
+	return append(found, slices.Concat(each...)...)
+}
+
+func fine(subject, format string, args ...any) result.Finding {
+	return result.Finding{Subject: subject, Verdict: result.OK, Text: fmt.Sprintf(format, args...)}
+}
+
+func failing(subject string, err error) result.Finding {
+	return result.Finding{Subject: subject, Verdict: result.Fail, Text: err.Error(), Remedy: Remedy(err)}
+}
+
+func doubtful(subject, text, remedy string) result.Finding {
+	return result.Finding{Subject: subject, Verdict: result.Warn, Text: text, Remedy: remedy}
+}
+
+// identify finds out who is calling, and by AWS's answer what time it is.
+func (e *Engine) identify(ctx context.Context) (account string, found []result.Finding) {
+	out, err := e.callerIdentity(ctx)
+	if err != nil {
+		return "", []result.Finding{failing("credentials", &CredentialsError{Err: err})}
+	}
+	found = append(found, fine("credentials", "%s", aws.ToString(out.Arn)), fine("account", "%s", aws.ToString(out.Account)))
+	there, known := awsmiddleware.GetServerTime(out.ResultMetadata)
+	here, answered := awsmiddleware.GetResponseAt(out.ResultMetadata)
+	if known && answered {
+		found = append(found, clockFinding(here.Sub(there)))
+	}
+	return aws.ToString(out.Account), found
+}
+
+// clockFinding judges by how much our clock is ahead of AWS's, whose answers
+// tell the time in whole seconds.
+func clockFinding(ahead time.Duration) result.Finding {
+	off := ahead.Abs().Round(time.Second)
+	direction := "ahead of"
+	if ahead < 0 {
+		direction = "behind"
+	}
+	f := fine("clock", "%s %s AWS's", off, direction)
+	switch {
+	case off < 2*time.Second:
+		return fine("clock", "agrees with AWS's")
+	case off >= skewTooMuch:
+		f.Verdict = result.Fail
+	case off >= skewNoticed:
+		f.Verdict = result.Warn
+	default:
+		return f
+	}
+	f.Remedy = "set the machine's clock, with NTP for example: locks expire by it"
+	return f
+}
+
+func (e *Engine) regionFinding() result.Finding {
+	if e.config.AWS.Region == "" {
+		return doubtful("region", "none is named; stacks that name none go to "+e.defaultRegion(), "name one with the input region, AWS_REGION or a profile")
+	}
+	return fine("region", "%s", e.defaultRegion())
+}
+
+// storage is where the assets of an app go: the buckets and repositories, each
+// as region/name.
+type storage struct{ buckets, repositories []string }
+
+// storageNeeded reads it off the stacks, which must be the account's.
+func (e *Engine) storageNeeded(app *assembly.Assembly, account string) (*storage, []result.Finding) {
+	if app == nil {
+		return nil, nil
+	}
+	var found []result.Finding
+	need := &storage{}
+	for _, s := range app.Stacks {
+		if s.AccountID != "" && s.AccountID != account {
+			found = append(found, doubtful("stack "+s.Name, "it is for account "+s.AccountID+", the credentials are of "+account, "deploy it with credentials of that account"))
+			continue
+		}
+		env := asset.Environment{Stack: s.Name, AccountID: account, Region: e.targetOf(s, nil).Region}
+		files, err := asset.Files(s.Assets, env)
+		if err == nil {
+			var images []*asset.Image
+			images, err = asset.Images(s.Assets, env)
+			for _, i := range images {
+				need.repositories = append(need.repositories, i.Region+"/"+i.Repository)
+			}
+		}
+		if err != nil {
+			found = append(found, failing("stack "+s.Name, err))
+		}
+		for _, f := range files {
+			need.buckets = append(need.buckets, f.Region+"/"+f.Bucket)
+		}
+	}
+	for _, list := range []*[]string{&need.buckets, &need.repositories} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return need, found
+}
+
+// examineBucket looks at the state bucket and at what others do there.
+func (e *Engine) examineBucket(ctx context.Context) []result.Finding {
+	store, err := e.open(ctx)
+	if err == nil {
+		err = store.Check(ctx)
+	}
+	if err != nil {
+		return []result.Finding{failing("state bucket", err)}
+	}
+	found := []result.Finding{fine("state bucket", "%s in %s", store.Bucket(), store.Region())}
+	lacks, err := store.Lacks(ctx)
+	switch {
+	case err != nil:
+		found = append(found, failing("versioning", err))
+	case lacks != nil:
+		found = append(found, doubtful("versioning", strings.Join(lacks, "; "), "run bootstrap with force, with a role that may change the bucket"))
+	default:
+		found = append(found, fine("versioning", "the bucket keeps versions, and has a policy"))
+	}
+	return append(found, append(e.examineLocks(ctx, store), e.examineRegistry(ctx, store)...)...)
+}
+
+func (e *Engine) examineLocks(ctx context.Context, store *state.Store) []result.Finding {
+	locks, err := store.Locks(ctx)
+	if err != nil {
+		return []result.Finding{failing("locks", err)}
+	}
+	var found []result.Finding
+	for _, l := range locks {
+		switch {
+		case l.Err != nil:
+			found = append(found, failing("lock of "+l.Stack, l.Err))
+		case l.Lock != nil && !l.Lock.Expired(time.Now()):
+			held := store.Stack(l.Stack, l.Region).Held(*l.Lock)
+			found = append(found, doubtful("lock of "+l.Stack, held.Error(), held.Remedy()))
+		}
+	}
+	if found == nil {
+		found = append(found, fine("locks", "no stack is locked"))
+	}
+	return found
+}
+
+// examineRegistry looks whether every recorded stack is this prefix's.
+func (e *Engine) examineRegistry(ctx context.Context, store *state.Store) []result.Finding {
+	refs, err := store.List(ctx)
+	if err != nil {
+		return []result.Finding{failing("registry", err)}
+	}
+	var found []result.Finding
+	for i, err := range store.LookUp(ctx, refs) {
+		if err != nil {
+			found = append(found, failing("registry of "+refs[i].Stack, err))
+		}
+	}
+	if found == nil {
+		found = append(found, fine("registry", "%d stacks are recorded under the prefix %s, and under no other", len(refs), store.Prefix()))
+	}
+	return found
+}
+
+// examineStorage looks for what the app's assets go to; without an app, for what
+// the CDK's bootstrap makes.
+func (e *Engine) examineStorage(ctx context.Context, need *storage) []result.Finding {
+	const subject, remedy = "asset storage", "run `cdk bootstrap` for the account and region, or bootstrap with assets"
+	var found []result.Finding
+	missing := result.Fail
+	if need == nil {
+		account, _ := e.account(ctx) // it is known by now
+		need = &storage{buckets: []string{e.defaultRegion() + "/cdk-hnb659fds-assets-" + account + "-" + e.defaultRegion()}}
+		missing = result.Warn // nobody knows whether it is needed
+	}
+	look := func(what string, places []string, ask func(region, name string) error) {
+		for _, place := range places {
+			region, name, _ := strings.Cut(place, "/")
+			if err := ask(region, name); err != nil {
+				found = append(found, result.Finding{Subject: subject, Verdict: missing, Text: fmt.Sprintf("%s %s in %s: %v", what, name, region, err), Remedy: remedy})
+			}
+		}
+	}
+	publisher := e.publisher("")
+	look("bucket", need.buckets, func(region, name string) error {
+		_, err := publisher.Client(region).HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &name})
+		return err
+	})
+	look("repository", need.repositories, func(region, name string) error {
+		_, err := publisher.Repositories(region).DescribeRepositories(ctx, &ecr.DescribeRepositoriesInput{RepositoryNames: []string{name}})
+		return err
+	})
+	switch all := slices.Concat(need.buckets, need.repositories); {
+	case found != nil:
+	case len(all) == 0:
+		found = append(found, fine(subject, "no stack has assets"))
+	default:
+		found = append(found, fine(subject, "%s", strings.Join(all, ", ")))
+	}
+	return found
+}
+
+// builderFinding looks for what builds images.
+func (e *Engine) builderFinding(ctx context.Context, need *storage, known bool) result.Finding {
+	if known && (need == nil || len(need.repositories) == 0) {
+		return fine("docker", "no stack has an image to build")
+	}
+	publisher := e.publisher("")
+	publisher.Log = nil // what it says is its version
+	program, err := publisher.Builder(ctx)
+	if err == nil {
+		return fine("docker", "%s answers", program)
+	}
+	f := failing("docker", err)
+	if !known {
+		f.Verdict = result.Warn
+	}
+	if f.Remedy == "" {
+		f.Remedy = "start its daemon; it is needed for images that are not in their repository yet"
+	}
+	return f
+}

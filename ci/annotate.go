@@ -14,16 +14,17 @@ func (s *Surface) Annotate(run *result.Run) {
 	if !s.step {
 		return
 	}
-	fail := func(title, message, remedy string) {
+	fail := func(title, message, remedy string, at Annotation) {
 		if message != "" {
-			s.Error(Annotation{Title: report.Clean(title), Message: report.Clean(withRemedy(message, remedy))})
+			at.Title, at.Message = report.Clean(title), report.Clean(withRemedy(message, remedy))
+			s.Error(at)
 		}
 	}
-	fail(report.Title(run), run.Message, run.Remedy)
+	fail(report.Title(run), run.Message, run.Remedy, Annotation{})
 	for _, st := range run.Stacks {
-		fail(st.Name+" in "+st.Region, st.Message, st.Remedy)
+		fail(st.Name+" in "+st.Region, st.Message, st.Remedy, Annotation{})
 		for _, f := range st.Failures {
-			fail(fmt.Sprintf("%s: %s of %s failed", st.Name, f.Action, f.LogicalID), f.Type+": "+f.Message, f.Remedy)
+			fail(fmt.Sprintf("%s: %s of %s failed", st.Name, f.Action, f.LogicalID), f.Type+": "+f.Message, f.Remedy, Annotation{File: f.File, Line: f.Line})
 		}
 	}
 	for _, st := range run.Stacks {

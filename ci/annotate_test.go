@@ -1,6 +1,9 @@
 package ci
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,5 +27,33 @@ func TestAnnotate(t *testing.T) {
 `
 	if diff := cmp.Diff(want, s.out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAnnotateLine(t *testing.T) {
+	workspace := t.TempDir()
+	for _, file := range []string{"lib/shop.ts", "app.py"} {
+		path := filepath.Join(workspace, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, want := range map[string]string{
+		workspace + "/lib/shop.ts":              "::error file=lib/shop.ts,line=7::m\n",
+		"/github/workspace/lib/shop.ts":         "::error file=lib/shop.ts,line=7::m\n",
+		"/home/runner/work/shop/shop/app.py":    "::error file=app.py,line=7::m\n",
+		"/home/runner/work/other/other/app.py":  "::error::m\n",
+		"/github/workspace/lib":                 "::error::m\n", // a folder
+		"/github/workspace/lib/gone.ts":         "::error::m\n",
+		"/github/workspace/../lib/shop.ts":      "::error::m\n",
+		"/github/workspace/lib/shop.ts\n::x::y": "::error::m\n",
+		"":                                      "::error::m\n",
+	} {
+		s := newStep(t)
+		s.environ = append(s.environ, "GITHUB_WORKSPACE="+workspace, "GITHUB_REPOSITORY=me/shop")
+		s.Error(Annotation{Message: "m", File: file, Line: 7})
+		if got := s.out.String(); got != want {
+			t.Errorf("%q: got %q, want %q", file, got, want)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package ci
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,8 +35,10 @@ const (
 type Annotation struct {
 	Title   string
 	Message string
-	File    string // "" for none
-	Line    int    // from 1; 0 for none
+	// File is a file of the repository: by its path in there, or as the machine
+	// that ran the app names it; "" for none. It is left out when it is not there.
+	File string
+	Line int // from 1; 0 for none
 }
 
 // Error annotates the run with an error. What exceeds the runner's limits still
@@ -64,13 +68,37 @@ func (s *Surface) annotate(level Level, a Annotation) {
 	if a.Title != "" {
 		props["title"] = a.Title
 	}
-	if a.File != "" {
-		props["file"] = a.File
+	if file := s.inWorkspace(a.File); file != "" {
+		props["file"] = file
 		if a.Line > 0 {
 			props["line"] = strconv.Itoa(a.Line)
 		}
 	}
 	s.command(string(level), firstUnits(a.Message, maxAnnotationUnits), props)
+}
+
+// inWorkspace returns the path that a file has in the repository, "" for one that
+// is not there. The job that ran the app may have had its workspace elsewhere: a
+// container sees it at /github/workspace, a runner at …/repository/repository.
+func (s *Surface) inWorkspace(file string) string {
+	if filepath.IsLocal(file) {
+		return filepath.ToSlash(filepath.Clean(file))
+	}
+	workspace := s.Getenv("GITHUB_WORKSPACE")
+	if workspace == "" || file == "" {
+		return ""
+	}
+	_, name, _ := strings.Cut(s.Getenv("GITHUB_REPOSITORY"), "/")
+	for _, folder := range []string{workspace, "/github/workspace", "/" + name + "/" + name} {
+		_, path, found := strings.Cut(file, folder+"/")
+		if !found || !filepath.IsLocal(path) {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(workspace, path)); err == nil && info.Mode().IsRegular() {
+			return filepath.Clean(path)
+		}
+	}
+	return ""
 }
 
 // Mask keeps the value out of the log, the annotations and the summary from

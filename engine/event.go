@@ -31,6 +31,7 @@ const (
 	RollbackFinished EventKind = "rollback-finished"
 
 	AppWarning EventKind = "app-warning" // of the app, about a stack of its own
+	AppError   EventKind = "app-error"
 
 	Detail  EventKind = "detail" // for who looks closely
 	Notice  EventKind = "notice"
@@ -49,6 +50,9 @@ type Event struct {
 	PhysicalID      string
 	Elapsed         time.Duration
 	Rollback        bool // the operation undoes an earlier one
+
+	File string // of the app, where a construct was made; "" when unknown
+	Line int
 
 	Text   string
 	Plan   *plan.Plan

@@ -133,11 +133,9 @@ func (e *Engine) messages(stacks []*assembly.Stack, selection Selection) error {
 	}
 	for _, s := range stacks {
 		for _, m := range s.Messages {
-			kind := Notice
-			if m.Level != assembly.Info {
-				kind = AppWarning
-			}
-			e.observe(Event{Kind: kind, Stack: s.Name, Text: m.String()})
+			kind := map[assembly.Level]EventKind{assembly.Info: Notice, assembly.Warning: AppWarning, assembly.Error: AppError}[m.Level]
+			at := s.Source(m.Path)
+			e.observe(Event{Kind: kind, Stack: s.Name, Text: m.String(), File: at.File, Line: at.Line})
 		}
 		if selection.IgnoreErrors && !selection.Strict {
 			continue
@@ -200,6 +198,13 @@ func (e *Engine) eachStack(sel *selected, limit int, run *result.Run, work func(
 	for i, t := range sel.targets {
 		if results[i] == nil {
 			results[i] = e.notStarted(t, outcomes[t.key()])
+		}
+		if t.source != nil {
+			for j := range results[i].Failures {
+				f := &results[i].Failures[j]
+				at := t.source(f.Path)
+				f.File, f.Line = at.File, at.Line
+			}
 		}
 		run.Add(results[i])
 	}

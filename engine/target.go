@@ -22,6 +22,7 @@ type target struct {
 	Assets       *assembly.AssetManifest // nil for a nested stack: the top-level one's covers it
 	Protected    bool                    // against destroy
 	account      string                  // "": any
+	source       func(path string) assembly.Source
 
 	parent          *deployment // of a nested stack
 	parentLogicalID string
@@ -36,7 +37,7 @@ func (e *Engine) targetOf(s *assembly.Stack, parameters map[string]string) targe
 	return target{
 		Name: s.Name, Region: region, DisplayName: s.DisplayName,
 		Template: s.Template, Nested: s.Nested, Assets: s.Assets,
-		Parameters: parametersOf(s, parameters), Protected: s.TerminationProtection,
+		Parameters: parametersOf(s, parameters), Protected: s.TerminationProtection, source: s.Source,
 	}
 }
 

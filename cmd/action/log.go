@@ -82,7 +82,10 @@ func (s *step) observe(ev engine.Event) {
 	case engine.Notice:
 		line = ev.Text
 	case engine.AppWarning:
-		s.surface.Warning(ci.Annotation{Title: "Stack " + ev.Stack, Message: ev.Text})
+		s.surface.Warning(appMessage(ev))
+		return
+	case engine.AppError:
+		s.surface.Error(appMessage(ev))
 		return
 	case engine.Warning:
 		log = s.log.Warn()
@@ -99,6 +102,10 @@ func (s *step) observe(ev engine.Event) {
 		subject += ev.LogicalID + " (" + ev.Type + ") "
 	}
 	log.Msg(report.Line(subject + line))
+}
+
+func appMessage(ev engine.Event) ci.Annotation {
+	return ci.Annotation{Title: "Stack " + ev.Stack, Message: ev.Text, File: ev.File, Line: ev.Line}
 }
 
 func (s *step) outputs(ev engine.Event) {

@@ -51,6 +51,7 @@ type Stack struct {
 	Nested   map[string]*Nested // by logical id
 
 	parameterAssets []parameterAsset
+	sources         map[string]Source // by the paths of constructs
 }
 
 // A parameterAsset is a file that CDK 1 has published before a deployment and

@@ -3,6 +3,7 @@ package assembly
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -136,6 +137,7 @@ func (r *reader) stack(f *folder, id string, a artifact) *Stack {
 		Tags:                  a.Properties.Tags,
 		Messages:              a.Metadata.messages(),
 		parameterAssets:       a.Metadata.assets(),
+		sources:               a.Metadata.sources(),
 	}
 	if s.Name == "" {
 		s.Name = id
@@ -191,6 +193,7 @@ func (r *reader) metadata(f *folder, s *Stack, path string) {
 		return
 	}
 	s.Messages = append(s.Messages, more.messages()...)
+	maps.Copy(s.sources, more.sources())
 }
 
 // template reads a file once, however many stacks are made from it.

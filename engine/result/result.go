@@ -188,6 +188,8 @@ type Failure struct {
 	PhysicalID      string // "" when none is known
 	Message         string // what AWS, or the engine, said
 	Remedy          string // what to do next, "" when there is nothing to say
+	File            string // of the app, where the resource was made; "" when unknown
+	Line            int    // from 1; 0 when unknown
 }
 
 // Unaddressed is a resource that was knowingly left, and what to do about it.

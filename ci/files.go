@@ -86,8 +86,15 @@ func (s *Surface) record(variable, name, value string) error {
 	if err != nil {
 		return err
 	}
-	// One write an entry: a process that is killed leaves no half of one.
-	_, err = f.WriteString(entry)
+	// Half an entry would spoil the file: the runner fails the step for it. So it
+	// is one write an entry, which a kill does not divide, and what a full disk
+	// divides is taken back.
+	info, err := f.Stat()
+	if err == nil {
+		if _, err = f.WriteString(entry); err != nil {
+			err = errors.Join(err, f.Truncate(info.Size()))
+		}
+	}
 	return errors.Join(err, f.Close())
 }
 

@@ -76,7 +76,12 @@ func (s *step) approved(run *result.Run, plans []review.Plan) error {
 
 // reviewed compares with what the comment on the pull request says.
 func (s *step) reviewed(ctx context.Context, run *result.Run) error {
-	pr, sections, err := github.Reviewed(ctx, s.surface.Getenv, s.commentOptions())
+	reading, cancel := s.window.Interruptible(ctx)
+	defer cancel()
+	pr, sections, err := github.Reviewed(reading, s.surface.Getenv, s.commentOptions())
+	if err != nil && s.window.Interrupted() {
+		return context.Cause(reading)
+	}
 	if none := (*github.NoPullRequestError)(nil); errors.As(err, &none) {
 		return &engine.ApprovalError{What: none.Error(), Next: "let changes come by pull requests on which diff comments, or approve this one with approved-plan"}
 	}

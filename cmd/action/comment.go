@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -27,16 +26,17 @@ func (s *step) comment(run *result.Run) (over bool) {
 	opt := s.commentOptions()
 	opt.Repost, opt.OnlyChanges = s.in.Comment == ci.CommentRepost, s.in.Comment == ci.CommentChanges
 	opt.Rest = "The whole report is in " + s.summaryLink() + "."
-	if at, cancelled := s.window.Deadline(); cancelled {
-		if opt.Limit = time.Until(at) - 500*time.Millisecond; opt.Limit <= 0 {
-			return false
-		}
+	if at, cancelled := s.window.Deadline(); cancelled && time.Until(at) < 500*time.Millisecond {
+		return false
 	}
+	// A signal may come while GitHub is waited for.
+	ctx, cancel := s.window.Cleanup(github.Limit)
+	defer cancel()
 	own := report.NewSection(run)
 	own.Leg, own.Name = s.leg()
 	own.Review = s.shown
 	own.Title, own.Body = s.surface.Redact(own.Title), s.surface.Redact(own.Body)
-	url, err := github.Comment(context.Background(), s.surface.Getenv, opt, own)
+	url, err := github.Comment(ctx, s.surface.Getenv, opt, own)
 	if err != nil {
 		s.surface.Notice(ci.Annotation{Title: "Pull request comment", Message: err.Error()})
 		return !s.window.Interrupted()

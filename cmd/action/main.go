@@ -84,7 +84,7 @@ func runPost(window *signals.Window, surface *ci.Surface) {
 		return
 	case "":
 		if surface.Getenv("STATE_"+keptOwner) == "" {
-			surface.Print("The step did not get as far as to begin: nothing is left to do.")
+			surface.Print("The step did not get as far as to begin, or could keep nothing for its post step: nothing can be done. A lock that it left expires by itself.")
 			return
 		}
 	}

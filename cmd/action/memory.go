@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -92,6 +93,13 @@ func recall(getenv func(string) string) (memento, error) {
 	var err error
 	if stacks := get(keptStacks); stacks != "" {
 		err = json.Unmarshal([]byte(stacks), &m.stacks)
+	}
+	// The file it was kept in can be written to by whatever runs in the step.
+	switch {
+	case !state.OwnerOf(m.owner, getenv):
+		return memento{}, fmt.Errorf("%q is no owner of this run's locks; nothing is touched", m.owner)
+	case m.container != "" && !container.IsID(m.container):
+		return memento{}, fmt.Errorf("%q is no container; nothing is touched", m.container)
 	}
 	return m, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/result"
-	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/signals"
 	"github.com/org/cdkd-action/signals/container"
 )
@@ -43,10 +43,6 @@ func (s *step) post(ctx context.Context, in *ci.Inputs) error {
 	if err != nil {
 		return fmt.Errorf("read what the step kept for its post step: %w", err)
 	}
-	if len(kept.stacks) == 0 {
-		s.log.Info().Msg("the step had asked for no lock: nothing is left to do")
-		return nil
-	}
 	limited, cancel := context.WithTimeout(ctx, postLimit)
 	defer cancel()
 	limited, cancelWaits := s.window.Interruptible(limited)
@@ -60,12 +56,29 @@ func (s *step) post(ctx context.Context, in *ci.Inputs) error {
 		return s.tellOfPost(kept, "the container of the step is still at work and was left alone",
 			"wait until the lock is free, then run the same command again", nil)
 	}
+	message, remedy := "it was killed before it could say how it ended", "run the same command again"
+	if !kept.interrupted.IsZero() {
+		message = "interrupted by a signal before everything was done"
+	}
+	if len(kept.stacks) == 0 {
+		s.log.Info().Msg("the step had asked for no lock: there is nothing to release")
+		return s.tellOfPost(kept, message+"; no stack was locked or changed", remedy, nil)
+	}
+	message, remedy = message+"; the record is that of the last save", remedy+": it goes on from what is recorded"
+	blind := func(err error) error {
+		err = fmt.Errorf("look after the locks of the step: %w", err)
+		told := s.tellOfPost(kept, message+"; whether its lock is free is not known: "+s.secrets.Mask(err.Error()),
+			"run the same command again; a lock that was left behind is in its way for half an hour at most", nil)
+		return errors.Join(err, told)
+	}
 	wanted := in.StateBucket
-	in.StateBucket = kept.bucket // what chose it may have changed since
+	if kept.bucket != "" {
+		in.StateBucket = kept.bucket // what chose it may have changed since
+	}
 	s.engine, err = s.newEngine(ctx, kept.owner)
 	in.StateBucket = wanted
 	if err != nil {
-		return err
+		return blind(err)
 	}
 	if !ended.IsZero() {
 		// There is nothing to wait for, so what there is to do is done in any case.
@@ -76,11 +89,7 @@ func (s *step) post(ctx context.Context, in *ci.Inputs) error {
 	}
 	left, err := s.engine.CleanUpAfter(limited, kept.owner, ended, kept.stacks)
 	if err != nil {
-		return err
-	}
-	message, remedy := "it was killed before it could say how it ended; the record is that of the last save", "run the same command again: it goes on from what is recorded"
-	if !kept.interrupted.IsZero() {
-		message = "interrupted by a signal before everything was done"
+		return blind(err)
 	}
 	return s.tellOfPost(kept, message, remedy, left)
 }
@@ -112,12 +121,16 @@ func (s *step) awaitMain(ctx context.Context, docker *container.Engine, self str
 	log.close()
 	s.check(s.children.Close())
 	for {
-		switch st, err := docker.State(ctx, kept.container); {
-		case err == nil && !st.Running:
-			s.log.Info().Msg("the container of the step has ended")
-			return st.Ended, false
+		st, err := docker.State(ctx, kept.container)
+		switch {
 		case ctx.Err() != nil:
 			return time.Time{}, true
+		case err != nil: // nothing more can be seen
+			s.log.Warn().Msg(report.Line(err.Error()))
+			return time.Time{}, false
+		case !st.Running:
+			s.log.Info().Msg("the container of the step has ended")
+			return st.Ended, false
 		}
 		select {
 		case <-ctx.Done():
@@ -126,10 +139,17 @@ func (s *step) awaitMain(ctx context.Context, docker *container.Engine, self str
 	}
 }
 
-// tellOfPost reports the end of a step that could not do it itself.
+// tellOfPost reports the end of a step that could not do it itself. Without left
+// nothing is known of its stacks.
 func (s *step) tellOfPost(kept memento, message, remedy string, left []engine.Aftermath) error {
-	run := &result.Run{Command: reportedAs(s.in.Command), RunID: kept.run}
-	news := left == nil
+	if !reported(s.in.Command) {
+		return nil
+	}
+	run := &result.Run{Command: reportedAs(s.in.Command), RunID: kept.run, Outcome: result.Cancelled}
+	if len(kept.stacks) == 0 {
+		run.Message, run.Remedy = message, remedy
+	}
+	news := left == nil && len(kept.stacks) > 0
 	for _, ref := range kept.stacks {
 		st := &result.Stack{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack, Outcome: result.Cancelled, Message: message, Remedy: remedy}
 		for _, a := range left {
@@ -165,17 +185,16 @@ func (s *step) tellOfStack(st *result.Stack, a engine.Aftermath) (news bool) {
 		s.log.Info().Msg(subject + "no lock of the run is left")
 	}
 	for _, u := range a.Unsettled {
-		reason := fmt.Sprintf("its %s is open since %s: no end of it is recorded", unsettledVerb(u), u.Since.UTC().Format(time.RFC3339))
-		s.log.Info().Msg(subject + report.Line(fmt.Sprintf("%s (%s): %s", u.LogicalID, u.Type, reason)))
-		st.Unaddressed = append(st.Unaddressed, result.Unaddressed{
-			Stack: a.Stack, LogicalID: u.LogicalID, Type: u.Type, PhysicalID: u.PhysicalID, Reason: reason,
-			Remedy: "nothing by hand: the next run finds out what became of it before it goes on",
+		change := strings.ToLower(u.ChangeType)
+		s.log.Info().Msg(subject + report.Line(fmt.Sprintf("%s (%s): its %s is open since %s, and settled by the next run",
+			u.LogicalID, u.Type, change, u.Since.UTC().Format(time.RFC3339))))
+		st.Pending = append(st.Pending, result.Pending{
+			Stack: a.Stack, LogicalID: u.LogicalID, Type: u.Type, PhysicalID: u.PhysicalID,
+			Change: change, Stage: u.Stage, StartedAt: u.Since.UnixMilli(),
 		})
 	}
 	return a.Err != nil || a.Released
 }
-
-func unsettledVerb(u state.Unsettled) string { return strings.ToLower(u.ChangeType) }
 
 // reportedAs is what results call a command.
 func reportedAs(c ci.Name) string {
@@ -199,12 +218,18 @@ func (r *replay) Write(p []byte) (int, error) {
 	for {
 		line, rest, ok := strings.Cut(r.rest, "\n")
 		if !ok {
+			if len(r.rest) > longestLine {
+				r.close()
+			}
 			return len(p), nil
 		}
 		r.rest = rest
 		r.line(line)
 	}
 }
+
+// longestLine is what is kept of a line that does not end.
+const longestLine = 1 << 20
 
 func (r *replay) close() {
 	if r.rest != "" {

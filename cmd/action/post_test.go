@@ -130,6 +130,99 @@ func TestPostStepWaitsForTheContainer(t *testing.T) {
 	}
 }
 
+// What was kept may come from anybody who could write to the step's files: locks
+// of other runs are not looked at, and nothing but a container is asked for (S-440).
+func TestPostStepBelievesNoForgery(t *testing.T) {
+	const (
+		container = "4cf3a1b2c3d4e5f60718293a4b5c6d7e8f9012233445566778899aabbccddeef"
+		stacks    = `[{"Stack":"Shop","Region":"eu-west-1"}]`
+	)
+	for _, tt := range []struct {
+		name string
+		kept map[string]string
+		err  string // "" for none
+	}{
+		{name: "its own", kept: map[string]string{"owner": "root@gha-77-2-0a1b2c3d:1", "container": container, "stacks": stacks}},
+		{name: "its own, in no container", kept: map[string]string{"owner": "root@gha-77-2-0a1b2c3d:1", "stacks": stacks}},
+		{name: "another run's lock", kept: map[string]string{"owner": "root@gha-78-1-0a1b2c3d:1", "container": container, "stacks": stacks}, err: "no owner of this run"},
+		{name: "another attempt's", kept: map[string]string{"owner": "root@gha-77-1-0a1b2c3d:1", "container": container, "stacks": stacks}, err: "no owner of this run"},
+		{name: "another attempt's that begins alike", kept: map[string]string{"owner": "root@gha-77-22-0a1b2c3d:1", "stacks": stacks}, err: "no owner of this run"},
+		{name: "a person's", kept: map[string]string{"owner": "ann@laptop:4711", "container": container, "stacks": stacks}, err: "no owner of this run"},
+		{name: "a path in place of a container", kept: map[string]string{"owner": "root@gha-77-2-0a1b2c3d:1", "container": "../images", "stacks": stacks}, err: "no container"},
+		{name: "a container by its name", kept: map[string]string{"owner": "root@gha-77-2-0a1b2c3d:1", "container": "another", "stacks": stacks}, err: "no container"},
+		{name: "stacks that are none", kept: map[string]string{"owner": "root@gha-77-2-0a1b2c3d:1", "stacks": "{"}, err: "JSON"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			env := map[string]string{"GITHUB_RUN_ID": "77", "GITHUB_RUN_ATTEMPT": "2"}
+			for name, value := range tt.kept {
+				env["STATE_"+name] = value
+			}
+			_, err := recall(func(name string) string { return env[name] })
+			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("got %v, want %q", err, tt.err)
+			}
+		})
+	}
+}
+
+// A socket behind which the engine dies, or that was never one, leaves the post
+// step without sight, not waiting (S-440).
+func TestPostStepLosesSight(t *testing.T) {
+	for name, serve := range map[string]func(seen int, w http.ResponseWriter){
+		"garbage from the beginning": func(_ int, w http.ResponseWriter) { io.WriteString(w, "<html>") },
+		"nothing of the container": func(seen int, w http.ResponseWriter) {
+			if seen == 1 {
+				io.WriteString(w, `{"State":{"Status":"running","Running":true}}`)
+				return
+			}
+			w.WriteHeader(http.StatusInternalServerError)
+		},
+		"no more after its log": func(seen int, w http.ResponseWriter) {
+			if seen <= 2 {
+				io.WriteString(w, `{"State":{"Status":"running","Running":true}}`)
+				return
+			}
+			w.Write([]byte("neither a frame nor JSON"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "docker.sock")
+			listener, err := net.Listen("unix", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := 0
+			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				seen++
+				serve(seen, w)
+			})}
+			go server.Serve(listener)
+			t.Cleanup(func() { server.Close() })
+			docker := container.Dial(path)
+			defer docker.Close()
+			window := signals.Open(signals.Options{Signals: make(chan os.Signal)})
+			defer window.Close()
+			s := newStep(window, ci.New([]string{"GITHUB_ACTIONS=true"}, io.Discard, io.Discard))
+			s.log = zerolog.Nop()
+			s.children = &children{surface: s.surface}
+			if ended, running := s.awaitMain(t.Context(), docker, "post", memento{container: "main"}); !ended.IsZero() || running {
+				t.Errorf("ended %v, running %v; want nothing known", ended, running)
+			}
+		})
+	}
+}
+
+// A log without a line's end must not fill the memory.
+func TestReplayOfAnEndlessLine(t *testing.T) {
+	r := &replay{surface: ci.New(nil, io.Discard, io.Discard), to: io.Discard}
+	for range 100 {
+		r.Write(bytes.Repeat([]byte("x"), 1<<15))
+	}
+	if len(r.rest) > longestLine {
+		t.Errorf("%d bytes are kept", len(r.rest))
+	}
+}
+
 // watched tells when a text was written.
 type watched struct {
 	bytes.Buffer

@@ -55,11 +55,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 
 	owner := state.NewOwner(s.surface.Getenv)
 	s.memory.begin(owner)
-	switch in.Command {
-	case ci.Deploy, ci.Diff, ci.Destroy, ci.Rollback, ci.StateDestroy:
-		if s.surface.InStep() && !in.JSON { // a sign of life before AWS is asked
-			s.log.Info().Msgf("cdkd-action %s: %s", version, in.Command)
-		}
+	if reported(in.Command) && s.surface.InStep() && !in.JSON { // a sign of life before AWS is asked
+		s.log.Info().Msgf("cdkd-action %s: %s", version, in.Command)
 	}
 	var err error
 	if s.engine, err = s.newEngine(ctx, owner); err != nil {
@@ -122,6 +119,16 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.doctor(ctx)
 	}
 	return fmt.Errorf("command %s has no code", in.Command)
+}
+
+// reported tells whether a command ends with a report on stacks: in the log, the
+// summary and the comment.
+func reported(c ci.Name) bool {
+	switch c {
+	case ci.Deploy, ci.Diff, ci.Destroy, ci.Rollback, ci.StateDestroy:
+		return true
+	}
+	return false
 }
 
 // handOverWorkspace comes last, when nothing else needs the time.

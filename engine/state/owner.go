@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // NewOwner makes the name under which this process takes locks. Nothing reads
@@ -20,13 +21,23 @@ func NewOwner(env func(string) string) string {
 		user = "unknown"
 	}
 	if env("GITHUB_ACTIONS") == "true" {
-		return fmt.Sprintf("%s@gha-%s-%s-%s:%d", user, env("GITHUB_RUN_ID"), env("GITHUB_RUN_ATTEMPT"), randomHex(4), os.Getpid())
+		return fmt.Sprintf("%s%s%s:%d", user, runHost(env), randomHex(4), os.Getpid())
 	}
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		return fmt.Sprintf("cdkd:%d", os.Getpid())
 	}
 	return fmt.Sprintf("%s@%s:%d", user, host, os.Getpid())
+}
+
+// OwnerOf tells whether an owner is a process of the workflow run that the
+// environment names.
+func OwnerOf(owner string, env func(string) string) bool {
+	return strings.Contains(owner, runHost(env))
+}
+
+func runHost(env func(string) string) string {
+	return fmt.Sprintf("@gha-%s-%s-", env("GITHUB_RUN_ID"), env("GITHUB_RUN_ATTEMPT"))
 }
 
 func randomHex(bytes int) string {

@@ -155,9 +155,9 @@ func TestUnsettled(t *testing.T) { // (S-190, P-26)
 	}
 	got, err := k.Unsettled(t.Context())
 	want := []Unsettled{
-		{"Gone", "AWS::SNS::Topic", OpDelete, "arn", time.UnixMilli(9)},
-		{"Killed", "AWS::SQS::Queue", OpCreate, "", time.UnixMilli(6)},
-		{"Sealed", "AWS::Logs::LogGroup", OpCreate, "", time.UnixMilli(8)},
+		{"Gone", "AWS::SNS::Topic", OpDelete, "arn", StageAccepted, time.UnixMilli(9)},
+		{"Killed", "AWS::SQS::Queue", OpCreate, "", StageSent, time.UnixMilli(6)},
+		{"Sealed", "AWS::Logs::LogGroup", OpCreate, "", StageSent, time.UnixMilli(8)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

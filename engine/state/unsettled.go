@@ -14,6 +14,7 @@ type Unsettled struct {
 	LogicalID, Type string
 	ChangeType      string // OpCreate, OpUpdate or OpDelete
 	PhysicalID      string // "" when none is known
+	Stage           string // how far it came: StageSent and so on
 	Since           time.Time
 }
 
@@ -31,7 +32,7 @@ func (k *Stack) Unsettled(ctx context.Context) ([]Unsettled, error) {
 	var open []Unsettled
 	if pending != nil {
 		for _, op := range pending.Operations {
-			open = append(open, Unsettled{op.LogicalID, op.ResourceType, op.ChangeType, op.PhysicalID, time.UnixMilli(op.StartedAt)})
+			open = append(open, Unsettled{op.LogicalID, op.ResourceType, op.ChangeType, op.PhysicalID, op.Stage, time.UnixMilli(op.StartedAt)})
 		}
 	}
 	ledger, _, err := k.readLedger(ctx)
@@ -48,7 +49,7 @@ func (k *Stack) Unsettled(ctx context.Context) ([]Unsettled, error) {
 	for id, e := range ledger.sent {
 		known := slices.ContainsFunc(open, func(u Unsettled) bool { return u.LogicalID == id && u.ChangeType == OpCreate })
 		if !known && !e.done(record.Row(id)) {
-			open = append(open, Unsettled{LogicalID: id, Type: e.Type(), ChangeType: OpCreate, Since: time.UnixMilli(e.FirstSentAt)})
+			open = append(open, Unsettled{LogicalID: id, Type: e.Type(), ChangeType: OpCreate, Stage: StageSent, Since: time.UnixMilli(e.FirstSentAt)})
 		}
 	}
 	slices.SortStableFunc(open, func(a, b Unsettled) int { return strings.Compare(a.LogicalID, b.LogicalID) })

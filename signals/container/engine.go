@@ -21,11 +21,14 @@ const Socket = "/var/run/docker.sock"
 
 // An Engine is a Docker engine behind a socket. Three of its calls are all that
 // is wanted, so there is no client library: it would be larger than the program.
-type Engine struct{ client *http.Client }
+type Engine struct {
+	client   *http.Client
+	patience time.Duration // with a socket behind which nobody answers
+}
 
 // Dial returns the engine behind a socket. It sends no request.
 func Dial(socket string) *Engine {
-	return &Engine{&http.Client{Transport: &http.Transport{
+	return &Engine{patience: 10 * time.Second, client: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
 		},
@@ -57,6 +60,8 @@ func (e *Engine) Own(ctx context.Context, self string) bool {
 // does not run.
 func (e *Engine) State(ctx context.Context, id string) (State, error) {
 	asked := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, e.patience)
+	defer cancel()
 	res, err := e.get(ctx, id, "json", nil)
 	if err != nil {
 		return State{}, err

@@ -114,6 +114,18 @@ func TestNoEngine(t *testing.T) {
 	}
 }
 
+// Whoever listens at the socket and never answers has a moment, no more.
+func TestEngineThatHangs(t *testing.T) {
+	e := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	e.patience = time.Millisecond
+	if _, err := e.State(t.Context(), "abc"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if e.Own(t.Context(), "abc") {
+		t.Error("it is said to run us")
+	}
+}
+
 func frame(stream byte, text string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{stream, 0, 0, 0}, uint32(len(text))), text...)
 }

@@ -20,6 +20,11 @@ func ID() string {
 	return idIn(string(mounts))
 }
 
+// IsID tells whether a text is a container's whole id.
+func IsID(text string) bool { return whole.MatchString(text) }
+
+var whole = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
 func idIn(mounts string) string {
 	if m := mounted.FindStringSubmatch(mounts); m != nil {
 		return m[1]

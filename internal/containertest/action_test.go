@@ -110,13 +110,7 @@ func testDeploy(t *testing.T) {
 
 func testPullRequest(t *testing.T) {
 	a := newAccount(t)
-	hub := githubtest.New()
-	t.Cleanup(hub.Close)
-	hub.Token(token, githubtest.Actions, true)
-	a.env["GITHUB_API_URL"], a.env["GITHUB_EVENT_NAME"] = hub.URL, "pull_request"
-	a.event = `{"pull_request": {"number": 7,
-		"head": {"repo": {"full_name": "org/shop"}}, "base": {"repo": {"full_name": "org/shop"}}}}`
-
+	hub := a.onPullRequest(t)
 	for range 2 { // the second run edits the comment of the first
 		r := a.step(t, "cdk.out", map[string]string{"command": "diff", "all": "true"})
 		a.wantResult(t, r, runner.Success, 0, map[string]string{"outcome": "success", "changed": "true"})
@@ -224,6 +218,24 @@ func newAccountWith(t *testing.T, opt sandbox.Options, region string) *awsAccoun
 		a.env[name] = value
 	}
 	return a
+}
+
+// onPullRequest makes the steps that follow steps of a workflow that pull request
+// 7 of org/shop started, on a GitHub that must not object to what it is asked.
+func (a *awsAccount) onPullRequest(t *testing.T) *githubtest.Server {
+	t.Helper()
+	hub := githubtest.New()
+	t.Cleanup(func() {
+		hub.Close()
+		if faults := hub.Faults(); len(faults) > 0 {
+			t.Errorf("GitHub's contract: %q", faults)
+		}
+	})
+	hub.Token(token, githubtest.Actions, true)
+	a.env["GITHUB_API_URL"], a.env["GITHUB_EVENT_NAME"] = hub.URL, "pull_request"
+	a.event = `{"pull_request": {"number": 7,
+		"head": {"repo": {"full_name": "org/shop"}}, "base": {"repo": {"full_name": "org/shop"}}}}`
+	return hub
 }
 
 func (a *awsAccount) start(t *testing.T, app string, with map[string]string) *runner.Step {

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/cdkd-action/ci/github/githubtest"
 	"github.com/org/cdkd-action/internal/runner"
+	"github.com/org/cdkd-action/internal/sandbox"
 )
 
 var (
@@ -102,6 +104,7 @@ func play(t *testing.T, w work, m manner) row {
 	if err := os.Chown(s.job.Workspace, 1001, 1001); err != nil {
 		t.Fatal(err)
 	}
+	hub := s.onPullRequest(t)
 	use := s.use(full, app, map[string]string{"stacks": stack, "lock-wait": "10m"})
 	step := s.startUse(t, use)
 	s.awaitWork(step, w)
@@ -126,6 +129,11 @@ func play(t *testing.T, w work, m manner) row {
 	if post.ExitCode != 0 {
 		t.Errorf("the post step exits with %d:\n%s", post.ExitCode, post.Log)
 	}
+	open := w.open
+	if w.recorded && !m.lives {
+		open = ""
+	}
+	s.wantToldOf(open, result, post, hub.Comments("org/shop", 7))
 	if !w.noLock {
 		at := <-freed
 		if at.IsZero() {
@@ -157,10 +165,34 @@ func play(t *testing.T, w work, m manner) row {
 		t.Errorf("the next run: exit %d, outcome %s\nmain:\n%s\npost:\n%s\nnext:\n%s", next.ExitCode, r.next, mainLog, post.Log, next.Log)
 	}
 	s.wantOwned()
+	if w.once != [2]string{} && s.asked(2, w.once[0], w.once[1], sandbox.Open, sandbox.Done) {
+		t.Errorf("the next run asked for %s again", w.once[1])
+	}
 	if m.lives && result.ExitCode != 130 {
 		t.Errorf("exit %d, want 130:\n%s", result.ExitCode, mainLog)
 	}
 	return r
+}
+
+// wantToldOf wants the summary and the comment to say of a deploy that it was
+// cancelled and what is pending (G-8.8), whichever step did.
+func (s *scene) wantToldOf(open string, main, post *runner.Result, comments []githubtest.Comment) {
+	s.t.Helper()
+	if len(comments) != 1 {
+		s.t.Errorf("there are %d comments, want one\npost:\n%s", len(comments), post.Log)
+		return
+	}
+	wants := []string{"was cancelled"}
+	if open != "" {
+		wants = append(wants, "**Still open**", open)
+	}
+	for where, text := range map[string]string{"comment": comments[0].Body, "summary": main.Summary + post.Summary} {
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				s.t.Errorf("the %s does not say %q:\n%s\npost:\n%s", where, want, text, post.Log)
+			}
+		}
+	}
 }
 
 // awaitWork waits until the deploy is in the middle of a work.

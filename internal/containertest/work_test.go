@@ -29,6 +29,9 @@ type work struct {
 	begun     func(*scene) bool // tells whether the deploy is in the middle of it
 	release   func(*scene)      // afterwards, for the next run
 	noLock    bool              // the deploy has none of its own then
+	open      string            // the resource that is pending then
+	recorded  bool              // as made, so that nothing is known of that after a kill
+	once      [2]string         // the service and the action that are asked once, by both runs
 }
 
 type object = map[string]any
@@ -172,13 +175,14 @@ var works = []work{
 			"AttributeDefinitions": []any{object{"AttributeName": "id", "AttributeType": "S"}},
 			"BillingMode":          "PAY_PER_REQUEST",
 		}}},
-		// Whether it is there is not answered for as long.
+		// It is not ready for as long as this run looks.
 		arrange: func(s *scene) {
-			s.fault(sandbox.Fault{Service: "dynamodb", Action: "DescribeTable", Hold: true})
+			s.fault(sandbox.Fault{Service: "dynamodb", Action: "DescribeTable", Replace: [2]string{`"ACTIVE"`, `"CREATING"`}})
 		},
 		begun: func(s *scene) bool {
-			return s.asked(1, "dynamodb", "CreateTable", sandbox.Done) && s.asked(1, "dynamodb", "DescribeTable", sandbox.Held)
+			return s.asked(1, "dynamodb", "CreateTable", sandbox.Done) && s.asked(2, "dynamodb", "DescribeTable", sandbox.Done)
 		},
+		open: "Table", recorded: true, once: [2]string{"dynamodb", "CreateTable"},
 	},
 	{
 		name: "in a custom resource", queues: 4,
@@ -206,6 +210,7 @@ var works = []work{
 			})
 		},
 		begun: func(s *scene) bool { return s.asked(1, "lambda", "Invoke", sandbox.Done) },
+		open:  "Custom", once: [2]string{"lambda", "Invoke"},
 	},
 	{
 		name: "in Cloud Control", queues: 4,
@@ -214,6 +219,7 @@ var works = []work{
 		begun: func(s *scene) bool {
 			return s.asked(1, "cloudcontrolapi", "CreateResource", sandbox.Done) && s.asked(1, "cloudcontrolapi", "GetResourceRequestStatus", sandbox.Done)
 		},
+		open: "Slow",
 	},
 	{
 		name: "synthesizing", queues: 2, noLock: true, app: "sh app.sh",

@@ -134,6 +134,9 @@ func (j *Job) Start(use Use) (*Step, error) {
 	s.output = output
 	s.client = exec.Command("docker", j.arguments(s.Container, env, use)...)
 	s.client.Env = []string{"PATH=" + os.Getenv("PATH")}
+	if host := os.Getenv("DOCKER_HOST"); host != "" {
+		s.client.Env = append(s.client.Env, "DOCKER_HOST="+host)
+	}
 	for name, value := range env {
 		s.client.Env = append(s.client.Env, name+"="+value)
 	}
@@ -184,7 +187,7 @@ func (j *Job) arguments(name string, env map[string]string, use Use) []string {
 		args = append(args, "--network", use.Network)
 	}
 	args = append(args,
-		"-v", "/var/run/docker.sock:/var/run/docker.sock",
+		"-v", socket()+":/var/run/docker.sock",
 		"-v", j.Temp+":/github/runner_temp",
 		"-v", j.home()+":/github/home",
 		"-v", j.workflow()+":/github/workflow",
@@ -192,6 +195,15 @@ func (j *Job) arguments(name string, env map[string]string, use Use) []string {
 		"-v", j.Workspace+":/github/workspace",
 		use.Image)
 	return append(args, use.Action.Runs.Args...)
+}
+
+// socket is that of the engine which runs the containers: the runner's, unless a
+// test brings one of its own.
+func socket() string {
+	if path, ok := strings.CutPrefix(os.Getenv("DOCKER_HOST"), "unix://"); ok {
+		return path
+	}
+	return "/var/run/docker.sock"
 }
 
 // The runner's ladder.

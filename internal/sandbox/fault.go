@@ -39,6 +39,9 @@ type Fault struct {
 	Status  int
 	Code    string
 	Message string
+	// Replace rewrites the real answer: what stands there, and what is to stand
+	// there instead.
+	Replace [2]string
 }
 
 type fault struct {

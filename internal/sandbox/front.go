@@ -84,6 +84,14 @@ func (s *Sandbox) answer(c *call) (out *answer, dropped bool) {
 			return instead, dropped
 		}
 	}
+	if fault != nil && fault.Replace[0] != "" {
+		text := strings.ReplaceAll(out.body.String(), fault.Replace[0], fault.Replace[1])
+		out.body.Reset()
+		out.body.WriteString(text)
+		for _, h := range []string{"Content-Length", "X-Amz-Crc32"} {
+			out.Header().Del(h)
+		}
+	}
 	return out, false
 }
 

@@ -123,6 +123,24 @@ func TestFaultsSpeakEveryProtocol(t *testing.T) {
 	}
 }
 
+func TestFaultReplacesInTheAnswer(t *testing.T) {
+	s := start(t, sandbox.Options{Upstream: sandbox.None})
+	s.S3.AddBucket("b-1", "us-east-1", "")
+	s.S3.PutObject("b-1", "k", []byte("ready, ready"))
+	id := s.AddFault(sandbox.Fault{Service: "s3", Action: "GetObject", Replace: [2]string{"ready", "being made"}})
+	c := awss3.NewFromConfig(once(s))
+	for _, want := range []string{"being made, being made", "ready, ready"} {
+		out, err := c.GetObject(t.Context(), &awss3.GetObjectInput{Bucket: aws.String("b-1"), Key: aws.String("k")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(out.Body); err != nil || string(got) != want {
+			t.Errorf("got %q, %v; want %q", got, err, want)
+		}
+		s.RemoveFault(id)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	type outcome struct {
 		Codes []string

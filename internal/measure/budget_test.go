@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +31,7 @@ func TestBudgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	holdSize(t, program)
 	// Slow enough for requests that do not wait for each other to overlap, on a
 	// busy machine too.
 	const latency = 200 * time.Millisecond
@@ -101,4 +105,39 @@ func withoutPartial(log []sandbox.Request) []sandbox.Request {
 func partial(r sandbox.Request) bool {
 	return r.Action == "PutObject" && strings.HasPrefix(r.Resource, bucket+"/") &&
 		(strings.HasSuffix(r.Resource, "/state.json") || strings.HasSuffix(r.Resource, ".jsonl"))
+}
+
+// holdSize holds the size of the released binary, and that it is measured as it
+// is released.
+func holdSize(t *testing.T, program string) {
+	t.Helper()
+	binary, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(binary); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const mega = 1e6
+	t.Logf("the binary: %.1f MB, %.1f MB compressed", float64(len(binary))/mega, float64(packed.Len())/mega)
+	if len(binary) > 60*mega || packed.Len() > 20*mega {
+		t.Errorf("the binary has %.1f MB, %.1f MB compressed; at most 60 and 20 are in the budget", float64(len(binary))/mega, float64(packed.Len())/mega)
+	}
+	image, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range []string{"-trimpath -buildvcs=false -tags release,timetzdata", "-gcflags=github.com/aws/aws-sdk-go-v2/service/...=-l", "-s -w -buildid="} {
+		if !strings.Contains(string(image), flags) {
+			t.Errorf("the Dockerfile does not build with %s, which is measured", flags)
+		}
+	}
 }

@@ -21,10 +21,12 @@ import (
 
 const bucket = "measure-state"
 
-// build makes the binary as it is released.
+// build makes the binary as the Dockerfile does.
 func build(ctx context.Context, dir string) (program string, err error) {
 	program = filepath.Join(dir, "cdkd-action")
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "release", "-ldflags", "-s -w", "-o", program, "github.com/org/cdkd-action/cmd/action")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "release,timetzdata",
+		"-gcflags=github.com/aws/aws-sdk-go-v2/service/...=-l", "-ldflags", "-s -w -buildid=", "-o", program, "github.com/org/cdkd-action/cmd/action")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the released binary: %w\n%s", err, out)
 	}

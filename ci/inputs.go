@@ -131,6 +131,8 @@ type Inputs struct {
 	GitHubToken string
 	Comment     CommentMode
 	CommentKey  string
+	ShowValues  []string
+	PlanFile    string
 
 	Assets             bool
 	AssetBucket        string

@@ -39,6 +39,7 @@ func Outputs() []Output {
 		{"waves", "Of `list` and `synth`: the names of the stacks as a JSON list of lists. The stacks of one list can be deployed side by side when those of the lists before it are done."},
 		{"assembly", "Of `synth`: the folder of the cloud assembly."},
 		{"plan-digest", "The name of what would be done, for `approved-plan`; empty when nothing would. It belongs to the pull request, if the run is for one."},
+		{"plan-file", "The file that the input `plan-file` named, when the report was written there."},
 		{"comment-url", "The address of the pull request comment."},
 		{"run-id", "The id under which the run is recorded in the state bucket."},
 	}

@@ -11,7 +11,7 @@ import (
 
 // PlanText renders a plan for the log, its nested stacks after it. It starts
 // with an empty line when there are changes, and ends with a line break.
-func PlanText(p *plan.Plan) string { return planText(shownPlan(p)) }
+func PlanText(p *plan.Plan) string { return planText(shownPlan(p, nil)) }
 
 func planText(p *plan.Plan) string {
 	if !p.Changed() {

@@ -19,28 +19,28 @@ func shown(run *result.Run) *result.Run {
 	out.Stacks = make([]*result.Stack, len(run.Stacks))
 	for i, s := range run.Stacks {
 		c := *s
-		c.Plan = shownPlan(s.Plan)
+		c.Plan = shownPlan(s.Plan, run.ShowValues)
 		c.Outputs = value.NewObject()
 		for name, v := range s.Outputs.All() {
-			c.Outputs.Set(name, (&redactor{}).property("", name, v, false))
+			c.Outputs.Set(name, (&redactor{permitted: permitted(run.ShowValues, "Outputs")}).property("", name, v, false))
 		}
 		out.Stacks[i] = &c
 	}
 	return &out
 }
 
-func shownPlan(p *plan.Plan) *plan.Plan {
+func shownPlan(p *plan.Plan, show []string) *plan.Plan {
 	if p == nil {
 		return nil
 	}
 	out := *p
 	out.Changes = make([]*plan.Change, len(p.Changes))
 	for i, c := range p.Changes {
-		out.Changes[i] = shownChange(c)
+		out.Changes[i] = shownChange(c, show)
 	}
 	out.Outputs = slices.Clone(p.Outputs)
 	for i := range out.Outputs {
-		o, r := &out.Outputs[i], &redactor{}
+		o, r := &out.Outputs[i], &redactor{permitted: permitted(show, "Outputs")}
 		if o.OldRedacted {
 			o.Old = nil
 		}
@@ -49,17 +49,17 @@ func shownPlan(p *plan.Plan) *plan.Plan {
 	}
 	out.Children = make([]*plan.Plan, len(p.Children))
 	for i, child := range p.Children {
-		out.Children[i] = shownPlan(child)
+		out.Children[i] = shownPlan(child, show)
 	}
 	return &out
 }
 
-func shownChange(c *plan.Change) *plan.Change {
+func shownChange(c *plan.Change, show []string) *plan.Change {
 	out := *c
 	out.Desired = nil // nobody renders it as it is
 	out.Properties = slices.Clone(c.Properties)
 	for i := range out.Properties {
-		p, r := &out.Properties[i], &redactor{}
+		p, r := &out.Properties[i], &redactor{permitted: permitted(show, c.LogicalID, c.Type)}
 		p.Old = r.property(c.Type, p.Path, p.Old, p.Secret || p.NoEcho)
 		p.New = r.property(c.Type, p.Path, p.New, p.Secret || p.NoEcho)
 	}
@@ -69,7 +69,10 @@ func shownChange(c *plan.Change) *plan.Change {
 // A redactor replaces values that must not be shown by marks. Equal values get
 // equal marks, so that values can be compared after they were hidden; a mark
 // tells nothing of its value. One redactor serves one comparison.
-type redactor struct{ seen map[string]int }
+type redactor struct {
+	seen      map[string]int
+	permitted [][]string // paths whose values are shown, sensitive or not
+}
 
 // Marks, which no text that was cleaned can hold, as it has no NUL.
 const (
@@ -102,14 +105,14 @@ func (r *redactor) property(resourceType, name string, v any, known bool) any {
 }
 
 func (r *redactor) at(resourceType string, path []string, v any) any {
-	if sensitive(resourceType, path) && !shows(v) {
+	if sensitive(resourceType, path) && !shows(v) && !r.permits(path) {
 		return r.hide(v)
 	}
 	switch v := v.(type) {
 	case *value.Object:
 		out := value.NewObject()
 		for k, m := range v.All() {
-			if k == "Value" && namesSecret(v) && !shows(m) {
+			if k == "Value" && namesSecret(v) && !shows(m) && !r.permits(append(slices.Clone(path), k)) {
 				out.Set(r.text(k), r.hide(m))
 				continue
 			}

@@ -82,7 +82,7 @@ func TestHiddenValuesAreCompared(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := difference(shownChange(&plan.Change{Type: "AWS::X::Y", Properties: []plan.PropertyChange{changed("Environment", tt.old, tt.new)}}))
+			got := difference(shownChange(&plan.Change{Type: "AWS::X::Y", Properties: []plan.PropertyChange{changed("Environment", tt.old, tt.new)}}, nil))
 			if got != tt.want {
 				t.Errorf("want\n%sgot\n%s", tt.want, got)
 			}
@@ -90,7 +90,7 @@ func TestHiddenValuesAreCompared(t *testing.T) {
 	}
 	p := changed("Anything", `{"a":"one"}`, `{"a":"two"}`)
 	p.Secret = true // a NoEcho parameter
-	if got := difference(shownChange(&plan.Change{Type: "T", Properties: []plan.PropertyChange{p}})); got != "- Anything: (hidden)\n+ Anything: (hidden, changed)\n" {
+	if got := difference(shownChange(&plan.Change{Type: "T", Properties: []plan.PropertyChange{p}}, nil)); got != "- Anything: (hidden)\n+ Anything: (hidden, changed)\n" {
 		t.Errorf("NoEcho: got\n%s", got)
 	}
 }
@@ -108,6 +108,42 @@ func TestPlain(t *testing.T) {
 	} {
 		if got := Plain(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestShowValues(t *testing.T) {
+	const environment = `{"Variables":{"LEVEL":"debug","KEY":"AKIAIOSFODNN7EXAMPLE","PASSWORD":"sup3r-s3cret-v4lue"}}`
+	for _, tt := range []struct {
+		show []string
+		want string
+	}{
+		{nil, `{"Variables":{"LEVEL":(hidden),"KEY":(hidden),"PASSWORD":(hidden)}}`},
+		{[]string{"Fn:Environment.Variables.LEVEL"}, `{"Variables":{"LEVEL":"debug","KEY":(hidden),"PASSWORD":(hidden)}}`},
+		{[]string{"AWS::Lambda::Function:Environment.*.LEVEL"}, `{"Variables":{"LEVEL":"debug","KEY":(hidden),"PASSWORD":(hidden)}}`},
+		// What has the form of a credential is hidden all the same.
+		{[]string{"Fn:Environment"}, `{"Variables":{"LEVEL":"debug","KEY":(hidden),"PASSWORD":"sup3r-s3cret-v4lue"}}`},
+		{[]string{"Other:Environment", "AWS::Lambda::Alias:Environment", "Fn:Environment.Variables.LEVEL.Deeper", "Fn"}, `{"Variables":{"LEVEL":(hidden),"KEY":(hidden),"PASSWORD":(hidden)}}`},
+	} {
+		c := &plan.Change{LogicalID: "Fn", Type: "AWS::Lambda::Function", Properties: []plan.PropertyChange{{Path: "Environment", HasNew: true, New: parse(environment)}}}
+		if got := unmark(value.JSON(shownChange(c, tt.show).Properties[0].New)); got != tt.want {
+			t.Errorf("%q: got %s, want %s", tt.show, got, tt.want)
+		}
+		// A value that is known to be a secret is never shown.
+		c.Properties[0].NoEcho = true
+		if got := unmark(value.JSON(shownChange(c, tt.show).Properties[0].New)); got != "(hidden)" {
+			t.Errorf("%q: NoEcho: got %s", tt.show, got)
+		}
+	}
+}
+
+func TestCheckShowValues(t *testing.T) {
+	for entry, fine := range map[string]bool{
+		"Fn:Environment": true, "AWS::Lambda::Function:Environment.Variables": true, "Outputs:ApiToken": true,
+		"": false, "Fn": false, ":Environment": false, "Fn:": false, "AWS::Lambda::Function": false, "Fn:A..B": false, "Fn:*": true,
+	} {
+		if err := CheckShowValues([]string{entry}); (err == nil) != fine {
+			t.Errorf("%q: %v", entry, err)
 		}
 	}
 }

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -121,6 +124,7 @@ func (s *step) rollback(ctx context.Context) error {
 // now; what is left of a cancelled step's time goes to GitHub.
 func (s *step) finish(run *result.Run) error {
 	end := ci.End(run, s.in)
+	run.ShowValues = s.in.ShowValues
 	s.check(s.surface.SetRun(run, end))
 	s.check(s.surface.SetSummary(report.StepSummary(run)))
 	if s.in.JSON {
@@ -130,11 +134,34 @@ func (s *step) finish(run *result.Run) error {
 	} else {
 		s.surface.Print(report.Text(run))
 	}
+	s.check(s.planFile(run))
 	s.surface.Annotate(run)
 	if s.comment(run) {
 		s.memory.keep(keptReported, "true")
 	}
 	return ended(end.StepCode)
+}
+
+// planFile writes the whole report where later steps find it.
+func (s *step) planFile(run *result.Run) error {
+	if s.in.PlanFile == "" {
+		return nil
+	}
+	text := report.Markdown(run)
+	if strings.EqualFold(filepath.Ext(s.in.PlanFile), ".json") {
+		var err error
+		if text, err = report.JSON(run); err != nil {
+			return err
+		}
+	}
+	path := s.in.PlanFile
+	if workspace := s.surface.Getenv("GITHUB_WORKSPACE"); workspace != "" && !filepath.IsAbs(path) {
+		path = filepath.Join(workspace, path)
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(s.surface.Redact(text)), 0o644)); err != nil {
+		return fmt.Errorf("write plan-file: %w", err)
+	}
+	return s.surface.SetOutput("plan-file", s.in.PlanFile)
 }
 
 func (s *step) stateShow(ctx context.Context) error {

@@ -59,6 +59,9 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		s.log.Info().Msgf("cdkd-action %s: %s", version, in.Command)
 	}
 	var err error
+	if err = report.CheckShowValues(in.ShowValues); err != nil {
+		return s.refuse(&engine.InputError{What: "show-values: " + err.Error(), Next: "give each value its path"})
+	}
 	if s.engine, err = s.newEngine(ctx, owner); err != nil {
 		return s.refuse(err)
 	}

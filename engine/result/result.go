@@ -91,6 +91,9 @@ type Run struct {
 	// PlanDigest names what would be done, for whoever is to agree to it; "" when
 	// nothing would, or nobody asked.
 	PlanDigest string
+	// ShowValues are the values that somebody wants to see although they stand
+	// where secrets often do, as Subject:Path; see ci/report.
+	ShowValues []string
 	Duration   time.Duration
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
+	"github.com/org/cdkd-action/engine/provider/customresource"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/state"
@@ -184,6 +185,8 @@ func (d *deployment) over(logicalID, typ, physicalID string, err error) {
 	switch {
 	case physicalID != "":
 		fate = state.FateOver
+	case madeNothing(err):
+		fate = state.FateNothing
 	case errors.Is(err, errNotBegun):
 		fate = state.FateNothing
 	case err != nil && d.e.config.Window.Interrupted() && provider.Ambiguous(err), is[*cloudcontrol.OpenError](err):
@@ -194,19 +197,33 @@ func (d *deployment) over(logicalID, typ, physicalID string, err error) {
 	d.creates.fates[logicalID] = fate
 }
 
+// madeNothing tells whether Cloud Control or a handler said that a create failed
+// and left nothing.
+func madeNothing(err error) bool {
+	cloud, failed := errors.AsType[*cloudcontrol.FailedError](err)
+	return failed && cloud.Remnant == "" || is[*cloudcontrol.CancelledError](err) || is[*customresource.FailedError](err)
+}
+
 // settleLedger ends the ledger's part of this run.
 func (d *deployment) settleLedger(ctx context.Context) {
 	defer d.renewLedger(ctx)
 	if d.creates == nil {
 		return
 	}
-	s := state.Settlement{Record: d.saver.Written(), Fates: d.unrecordedFates()}
+	if err := d.creates.ledger.Settle(ctx, d.settlement()); err != nil {
+		d.warn("%v", err)
+	}
+}
+
+func (d *deployment) settlement() state.Settlement {
+	s := state.Settlement{Record: d.saver.Written()}
+	if d.creates != nil {
+		s.Fates = d.unrecordedFates()
+	}
 	if d.e.config.Window.Interrupted() {
 		s.Sealed = now()
 	}
-	if err := d.creates.ledger.Settle(ctx, s); err != nil {
-		d.warn("%v", err)
-	}
+	return s
 }
 
 // renewLedger gives the ledger another nonce once this run let go of what a token

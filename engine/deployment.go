@@ -75,7 +75,7 @@ type deployment struct {
 	kept      []state.Kept
 	released  []string   // rows let go of that were made by a token, not by a name
 	leftovers []leftover // old copies of replaced resources
-	uncertain bool       // a create failed without an answer: it may have made something
+	uncertain []string   // creates that failed without an answer: they may have made something
 }
 
 func (d *deployment) observe(ev Event) {

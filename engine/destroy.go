@@ -260,7 +260,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 		d.settleJournal(ctx)
 	}
 	d.tidyLock(ctx)
-	if len(d.adoptStrays(ctx)) > 0 {
+	if len(d.adoptStrays(ctx, true)) > 0 {
 		d.world.mu.Lock()
 		d.Plan.Changes = removal(d.t, d.world.record).Changes
 		d.world.mu.Unlock()

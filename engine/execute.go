@@ -45,7 +45,7 @@ func (d *deployment) execute(ctx context.Context) error {
 	if err := d.cleanUp(ctx, opt); err != nil {
 		return err
 	}
-	order, rows, heirs := d.goneRows(d.adoptStrays(ctx))
+	order, rows, heirs := d.goneRows(d.adoptStrays(ctx, false))
 	if err := d.settle(d.remove(ctx, order, rows, opt, retry.ForDelete(retry.Classifier{}))); err != nil {
 		return err
 	}

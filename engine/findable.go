@@ -8,10 +8,10 @@ package engine
 var resendable = map[string]string{
 	"AWS::ApiGateway::Account":                        "it puts the one setting that there is",
 	"AWS::AppSync::GraphQLSchema":                     "it puts the one schema that there is",
-	"AWS::CloudFront::Distribution":                   "its token is known, and answered with the first one's",
-	"AWS::CloudFront::CloudFrontOriginAccessIdentity": "its token is known, and answered with the first one's",
-	"AWS::Scheduler::Schedule":                        "its token is known, and answered with the first one's",
-	"AWS::EC2::LaunchTemplate":                        "its token is known, and answered with the first one's",
+	"AWS::CloudFront::Distribution":                   byKnownToken,
+	"AWS::CloudFront::CloudFrontOriginAccessIdentity": byKnownToken,
+	"AWS::Scheduler::Schedule":                        byKnownToken,
+	"AWS::EC2::LaunchTemplate":                        byKnownToken,
 	"AWS::IAM::Policy":                                "it puts the one policy of that name",
 	"AWS::Lambda::EventInvokeConfig":                  "it puts the one setting that there is",
 	"AWS::Lambda::Version":                            "the same code is not published twice",
@@ -22,6 +22,8 @@ var resendable = map[string]string{
 	"AWS::SNS::TopicPolicy":                           "it puts the one policy that there is",
 	"AWS::SQS::QueuePolicy":                           "it puts the one policy that there is",
 }
+
+const byKnownToken = "its token is known, and answered with the first one's"
 
 // unfindable are those of which a second create may make a second one, with what
 // keeps the first from being found.
@@ -34,4 +36,41 @@ var unfindable = map[string]string{
 	"AWS::Glue::Table":               "a table has no tag that tells whose it is",
 	"AWS::IAM::Group":                "a group has no tag that tells whose it is",
 	"AWS::Lambda::LayerVersion":      "versions of a layer have no tag to be told apart by",
+}
+
+// parts are types of what belongs to another resource, and is gone with that.
+// A stack that is taken down takes the other along, so that what a killed create
+// of these may have made keeps nobody waiting.
+var parts = []string{
+	"AWS::ApiGateway::Account",
+	"AWS::ApiGateway::Authorizer",
+	"AWS::ApiGateway::Deployment",
+	"AWS::ApiGateway::Method",
+	"AWS::ApiGateway::Resource",
+	"AWS::ApiGatewayV2::Authorizer",
+	"AWS::ApiGatewayV2::Integration",
+	"AWS::ApiGatewayV2::Route",
+	"AWS::AppSync::ApiKey",
+	"AWS::AppSync::DataSource",
+	"AWS::AppSync::GraphQLSchema",
+	"AWS::AppSync::Resolver",
+	"AWS::Cognito::UserPoolClient",
+	"AWS::EC2::Route",
+	"AWS::EC2::SecurityGroupEgress",
+	"AWS::EC2::SecurityGroupIngress",
+	"AWS::EC2::SubnetRouteTableAssociation",
+	"AWS::EC2::VPCGatewayAttachment",
+	"AWS::Glue::Table",
+	"AWS::IAM::Policy",
+	"AWS::Lambda::Alias",
+	"AWS::Lambda::EventInvokeConfig",
+	"AWS::Lambda::Permission",
+	"AWS::Lambda::Url",
+	"AWS::Lambda::Version",
+	"AWS::Logs::MetricFilter",
+	"AWS::Logs::SubscriptionFilter",
+	"AWS::S3::BucketPolicy",
+	"AWS::SNS::Subscription",
+	"AWS::SNS::TopicPolicy",
+	"AWS::SQS::QueuePolicy",
 }

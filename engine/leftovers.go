@@ -189,13 +189,13 @@ func (d *deployment) earlierLeftovers(ctx context.Context) ([]leftover, error) {
 			d.goneLeftover(row)
 		case holder != "":
 			d.unaddressed(l.LogicalID, l.ResourceType, l.PhysicalID, fmt.Sprintf("an earlier run left it to be deleted, and it was not: stack %s names it", holder),
-				fmt.Sprintf("look whose it is, then have it forgotten: state orphan %s --pending %s", d.t.Name, l.LogicalID))
+				"look whose it is, then have it forgotten: "+forgetCommand(d.t.Name, l.LogicalID))
 		case plan.Keeps(row.UpdateReplacePolicy):
 			d.retained(l.LogicalID, row)
 			d.goneLeftover(row)
 		case l.Reason == state.LeftSuperseded && plan.Stateful(l.ResourceType):
 			d.unaddressed(l.LogicalID, l.ResourceType, l.PhysicalID, "a second one was made since, and this one was kept: its data would be lost",
-				fmt.Sprintf("delete it by hand, then have it forgotten: state orphan %s --pending %s", d.t.Name, l.LogicalID))
+				"delete it by hand, then have it forgotten: "+forgetCommand(d.t.Name, l.LogicalID))
 		default:
 			left = append(left, leftover{logicalID: l.LogicalID, row: row, earlier: true})
 		}

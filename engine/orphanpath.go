@@ -105,7 +105,7 @@ func (e *Engine) OrphanPaths(ctx context.Context, opt OrphanPathOptions) (*Orpha
 			if settling.stillOpen()[id] {
 				return false, &InputError{
 					What: fmt.Sprintf("an operation of an earlier run on %s of stack %s in %s is still open", id, t.Name, t.Region),
-					Next: fmt.Sprintf("deploy, which settles it; or look what it did and have it forgotten: state orphan %s --pending %s", t.Name, id),
+					Next: "deploy, which settles it; or look what it did and have it forgotten: " + forgetCommand(t.Name, id),
 				}
 			}
 		}

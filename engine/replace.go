@@ -174,7 +174,9 @@ func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, ma
 		}
 		d.mu.Lock()
 		d.failed = append(d.failed, op)
-		d.uncertain = d.uncertain || provider.Ambiguous(err)
+		if provider.Ambiguous(err) || is[*UnresolvedError](err) {
+			d.uncertain = append(d.uncertain, c.LogicalID)
+		}
 		d.mu.Unlock()
 	}
 	return d.fail(c, made.PhysicalID, err)

@@ -42,8 +42,7 @@ func (d *deployment) undo(ctx context.Context) (stopped bool) {
 		u.forbidden = d.registry.Check(ctx)
 	}
 	left := u.operations(ctx, d.completed)
-	empty := false
-	d.change(func(r *state.Record) { empty = d.initial && len(r.Resources) == 0 && len(r.Orphans) == 0 })
+	d.change(func(*state.Record) {})
 	if d.saved() != nil || !u.clean() || d.res.RollbackIncomplete {
 		d.res.RollbackIncomplete = true
 		if len(left) < len(d.completed) {
@@ -61,9 +60,10 @@ func (d *deployment) undo(ctx context.Context) (stopped bool) {
 	defer cancel()
 	segment := d.segment(state.RollbackClean)
 	segment.Operations = nil
+	vacant := d.vacant(cleanup, d.initial)
 	var err error
 	switch {
-	case empty && !d.uncertain:
+	case vacant:
 		err = d.removeRecord(cleanup)
 	case len(segment.Failed) > 0:
 		err = d.place.AppendSegment(cleanup, segment)
@@ -73,7 +73,7 @@ func (d *deployment) undo(ctx context.Context) (stopped bool) {
 	if err != nil {
 		d.warn("%v", err)
 	}
-	if !empty || d.uncertain {
+	if !vacant {
 		d.settleLedgerAtEnd()
 	}
 	return false

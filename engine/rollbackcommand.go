@@ -392,13 +392,10 @@ func (d *deployment) writeJournal(journal *state.Journal) error {
 // dropEmpty removes the record when the rollback of a first deploy left nothing
 // in it.
 func (d *deployment) dropEmpty(initial bool) error {
-	d.world.mu.Lock()
-	empty := initial && len(d.world.record.Resources) == 0 && len(d.world.record.Orphans) == 0
-	d.world.mu.Unlock()
-	if !empty {
-		return nil
-	}
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
+	if !d.vacant(ctx, initial) {
+		return nil
+	}
 	return d.removeRecord(ctx)
 }

@@ -60,7 +60,7 @@ func (e *UnresolvedError) Error() string {
 
 // Remedy says what to do about it.
 func (e *UnresolvedError) Remedy() string {
-	return fmt.Sprintf("look whether it exists, and delete it by hand if it does; then have the operation forgotten: state orphan %s --pending %s", e.Stack, e.LogicalID)
+	return "look whether it exists, and delete it by hand if it does; then have the operation forgotten: " + forgetCommand(e.Stack, e.LogicalID)
 }
 
 // A settler settles what an earlier run left.
@@ -317,8 +317,8 @@ func (s *settler) conclude(ctx context.Context, verdicts []verdict) error {
 	}
 	for _, l := range s.found.Leftovers {
 		if l.Void {
-			s.warn("%s (%s) %s: an earlier run left it to be deleted; it was not, because the stack's record was removed or handed over since: delete it by hand unless it is in use, then: state orphan %s --pending %s",
-				l.LogicalID, l.ResourceType, l.PhysicalID, s.t.Name, l.LogicalID)
+			s.warn("%s (%s) %s: an earlier run left it to be deleted; it was not, because the stack's record was removed or handed over since: delete it by hand unless it is in use, then: %s",
+				l.LogicalID, l.ResourceType, l.PhysicalID, forgetCommand(s.t.Name, l.LogicalID))
 		}
 	}
 	return nil

@@ -49,20 +49,25 @@ func (d *deployment) strays() []string {
 
 // adoptStrays looks for the strays, and records those that are found, exactly,
 // as this stack's own: they go the way of everything that is gone from the
-// template.
-func (d *deployment) adoptStrays(ctx context.Context) (found []string) {
+// template. Where the stack is taken down, one that nobody can tell of keeps its
+// record: with that would go what it is found by.
+func (d *deployment) adoptStrays(ctx context.Context, takenDown bool) (found []string) {
 	for _, id := range d.strays() {
 		entry := d.creates.open[id]
 		stray, err := d.findStray(ctx, id, entry)
 		physicalID := stray.physicalID
 		switch {
-		case err != nil && d.t.Template == nil:
-			// The record stays, and with it what would have the stray found.
-			d.unaddressed(id, entry.Type(), "", fmt.Sprintf("an earlier run began to create it; whether it exists could not be looked up: %v", err), "destroy again")
-		case err != nil:
-			d.warn("an earlier run began to create %s (%s), which the template does not have any more; whether it exists could not be looked up: %v", id, entry.Type(), err)
-		case !stray.looked:
-			d.warn("an earlier run began to create %s (%s) and recorded no id; whether it exists cannot be told: look, and delete it by hand", id, stray.named(d, id, entry.Type()))
+		case err != nil || !stray.looked:
+			what := fmt.Sprintf("an earlier run began to create %s (%s) and recorded no id; whether it exists cannot be told", id, stray.named(d, id, entry.Type()))
+			if err != nil {
+				what = fmt.Sprintf("%s: %v", what, err)
+			}
+			remedy := "look, delete it by hand if it does, and have it forgotten: " + forgetCommand(d.t.Name, id)
+			if takenDown && !slices.Contains(parts, entry.Type()) {
+				d.unaddressed(id, entry.Type(), "", what, remedy)
+			} else {
+				d.warn("%s: %s", what, remedy)
+			}
 		case physicalID != "":
 			d.observe(Event{Kind: Notice, LogicalID: id, Type: entry.Type(), PhysicalID: physicalID,
 				Text: "found: an earlier run made it and ended before it knew; it goes"})

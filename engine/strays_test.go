@@ -115,3 +115,52 @@ func TestDestroyTakesWhatAKilledCreateTagged(t *testing.T) {
 		}
 	}
 }
+
+// What nobody can tell of keeps a destroyed stack's record and its ledger until
+// a person had it forgotten; what is part of another resource does not (P-17,
+// P-28).
+func TestDestroyForgetsNothing(t *testing.T) {
+	for typ, kept := range map[string]bool{
+		"AWS::IAM::Group":         true,
+		"AWS::Lambda::Permission": false,
+	} {
+		t.Run(typ, func(t *testing.T) {
+			e, cloud := newEngine(t)
+			cloud.S3.PutObject(bucket, shopKey+"create-tokens.json", fmt.Appendf(nil,
+				`{"ledgerVersion": 1, "nonce": "n", "sent": {"X": {"base": "create:%s", "token": "0123456789abcdef0123456789abcdef", "firstSentAt": %d}}}`, typ, time.Now().UnixMilli()))
+			dir := t.TempDir()
+			writeApp(t, dir, map[string]string{"Shop": `"P": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": "x"}}`})
+			destroy := func() *result.Stack {
+				run, err := e.Destroy(t.Context(), engine.DestroyOptions{
+					Selection:       engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}},
+					ResourceTimeout: time.Minute, Concurrency: 10, StackConcurrency: 1,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return run.Stacks[0]
+			}
+			there := func() bool {
+				_, record := cloud.S3.Object(bucket, shopKey+"state.json")
+				ledger, ok := cloud.S3.Object(bucket, shopKey+"create-tokens.json")
+				return record && ok && strings.Contains(string(ledger.Body), typ)
+			}
+			s := destroy()
+			if there() != kept || (s.Outcome == result.Partial) != kept {
+				t.Fatalf("kept: %t, outcome %s", there(), s.Outcome)
+			}
+			if !kept {
+				return
+			}
+			if want := "cdkd-action state orphan Shop --pending X --yes"; !strings.HasSuffix(s.Unaddressed[0].Remedy, want) {
+				t.Errorf("remedy %q, want %q", s.Unaddressed[0].Remedy, want)
+			}
+			if _, err := e.StateOrphan(t.Context(), engine.OrphanOptions{Stacks: []string{"Shop"}, Pending: []string{"X"}}); err != nil {
+				t.Fatal(err)
+			}
+			if s := destroy(); s.Outcome != result.Success || there() {
+				t.Errorf("once forgotten: %s, still there: %t", s.Outcome, there())
+			}
+		})
+	}
+}

@@ -11,7 +11,7 @@ import (
 // is malformed is kept, as one that nobody can resolve but a person.
 func parsePending(key string, b []byte) (*Pending, error) {
 	const hint = "restore an earlier version of the object; or look whether what it names exists, " +
-		"and drop it with: state orphan <stack> --pending all"
+		"and drop it with: cdkd-action state orphan <stack> --pending all"
 	o, err := parseObject(key, b)
 	if m, ok := err.(*MalformedError); ok {
 		m.Hint = hint

@@ -248,17 +248,21 @@ func (g *Registry) reread(ctx context.Context) (ours bool, err error) {
 }
 
 // ReleaseUnused is Release after a first deploy that failed, unless it left
-// something: a record, or a journal or open operations that name a resource.
+// something: a record, a journal or open operations that name a resource, or
+// creates that nobody answered.
 func (g *Registry) ReleaseUnused(ctx context.Context) error {
 	r, _, err := g.stack.Read(ctx)
-	owns := ""
+	owns, open := "", []Unsettled(nil)
 	if err == nil && r == nil {
 		owns, err = g.stack.owns(ctx)
+	}
+	if err == nil && r == nil && owns == "" {
+		open, err = g.stack.Unsettled(ctx)
 	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("keep the name of stack %s in %s, as what was left there is not known: %w", g.stack.Name, g.stack.Region, err)
-	case r != nil || owns != "":
+	case r != nil || owns != "" || len(open) > 0:
 		return nil
 	}
 	return g.Release(ctx)

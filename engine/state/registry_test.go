@@ -347,6 +347,7 @@ func TestRegistryRelease(t *testing.T) {
 			"a journal that names a resource":    {journalKey: `{"journalVersion":1,"segments":[{"failedOperations":[{"logicalId":"A","resourceType":"T","changeType":"CREATE","physicalId":"p"}]}]}`},
 			"open operations":                    {shopKey + pendingName: `{"pendingVersion":1,"operations":[{}]}`},
 			"open operations that are malformed": {shopKey + pendingName: `{`},
+			"a create that nobody answered":      {shopKey + ledgerName: `{"ledgerVersion":1,"nonce":"n","sent":{"A":{"base":"create:T","token":"t","firstSentAt":1}}}`},
 		} {
 			c, g := setup(t, "cdkd")
 			for key, body := range objects {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -114,6 +115,23 @@ func (l *Ledger) Settle(ctx context.Context, s Settlement) error {
 	}
 	return fmt.Errorf("the ledger of stack %s in %s still names creates of this run as if it were under way, "+
 		"so a later run may ask for an import of what it would else have recognised: %w", l.stack.Name, l.stack.Region, err)
+}
+
+// Unanswered names the creates of earlier runs that such an end leaves open.
+// Nothing is written. A ledger that cannot be read may name some.
+func (l *Ledger) Unanswered(s Settlement) (logicalIDs []string, err error) {
+	if l.unusable != nil {
+		return nil, l.unusable
+	}
+	d := l.series.current().clone()
+	d.settle(s, time.Now())
+	for id, e := range l.before.sent {
+		if left, ok := d.sent[id]; ok && left.Token == e.Token {
+			logicalIDs = append(logicalIDs, id)
+		}
+	}
+	slices.Sort(logicalIDs)
+	return logicalIDs, nil
 }
 
 // settle leaves what an earlier run wrote and this one kept as it is, unless

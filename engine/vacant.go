@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// vacant tells, once a first deploy is undone, whether nothing is left of the
+// stack, so that its record can go. The record stays, empty, while something is
+// open that nothing else names: with it would go what finds that again, and the
+// next deploy would make it a second time.
+func (d *deployment) vacant(ctx context.Context, initial bool) bool {
+	d.world.mu.Lock()
+	empty := initial && len(d.world.record.Resources) == 0 && len(d.world.record.Orphans) == 0
+	d.world.mu.Unlock()
+	if !empty {
+		return false
+	}
+	open, err := d.openEnds(ctx)
+	switch {
+	case err != nil:
+		d.warn("stack %s in %s stays on record, with nothing in it: whether something is open is not known: %v", d.t.Name, d.t.Region, err)
+	case len(open) > 0:
+		d.warn("stack %s in %s stays on record, with nothing in it: creates that a run sent, or was about to, are not accounted for: %s; "+
+			"the next deploy or destroy looks for them; when you have looked yourself, have them forgotten: %s",
+			d.t.Name, d.t.Region, strings.Join(open, ", "), forgetCommand(d.t.Name, AllPending))
+	}
+	return err == nil && len(open) == 0
+}
+
+// openEnds names what stays open of a stack, by logical id.
+func (d *deployment) openEnds(ctx context.Context) ([]string, error) {
+	d.seal()
+	d.mu.Lock()
+	open := slices.Clone(d.uncertain)
+	d.mu.Unlock()
+	if d.creates != nil || d.presence.Ledger {
+		unanswered, err := d.ledger(ctx).Unanswered(d.settlement())
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, unanswered...)
+	}
+	file, err := d.openPending(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := file.Current()
+	for _, op := range left.Operations {
+		open = append(open, op.LogicalID)
+	}
+	for _, l := range left.Leftovers {
+		open = append(open, l.LogicalID)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(open))), nil
+}
+
+// forgetCommand is what that has an open operation forgotten.
+func forgetCommand(stack, logicalID string) string {
+	return fmt.Sprintf("cdkd-action state orphan %s --pending %s --yes", stack, logicalID)
+}

@@ -110,6 +110,8 @@ type Inputs struct {
 	SkipFinalSnapshot bool
 
 	SkipAssets       bool
+	CDKStorage       bool
+	MakeStorage      bool
 	ExpandMacros     bool
 	StrictGetAtt     bool
 	PinCCAPI         bool

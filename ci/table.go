@@ -156,7 +156,7 @@ var (
 	selects   = []Name{Deploy, Diff, Check, Destroy, Synth, List, Publish, Scrub}
 	readApp   = slices.Concat(selects, []Name{OrphanPaths})
 	lookAtApp = slices.Concat(readApp, []Name{Doctor})
-	onState   = []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor}
+	onState   = []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish}
 	changing  = []Name{Deploy, Destroy, Rollback, StateDestroy}
 )
 
@@ -199,9 +199,9 @@ var table = []Input{
 	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff, Check, Scrub}, Secret: true,
 		Description: "Values of template parameters, as `Name=value` for every stack that has the parameter or `Stack:Name=value` for one."},
 
-	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List, Publish}),
+	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List}),
 		Description: "The AWS region of stacks that do not name one; for `state migrate`, the one in the old bucket's name. Without it, `AWS_REGION` or the profile's; where none of them names one, us-east-1, with a warning."},
-	{Name: "role-arn", Field: func(in *Inputs) any { return &in.RoleARN }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List, Publish}),
+	{Name: "role-arn", Field: func(in *Inputs) any { return &in.RoleARN }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List}),
 		Description: "A role to assume for everything that is done: with the credentials at hand or, where there are none and the job has `id-token: write`, with the job's OIDC token. The session is renewed for as long as the run takes."},
 	{Name: "state-bucket", Field: func(in *Inputs) any { return &in.StateBucket }, Commands: onState,
 		Description: "The S3 bucket that keeps the state. Without it, `CDKD_STATE_BUCKET`, then `context.cdkd.stateBucket` of `cdk.json`, then `cdkd-state-<account>`."},
@@ -243,6 +243,10 @@ var table = []Input{
 		Description: "Delete the history of the runs of a stack that is gone, too."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
 		Description: "Publish no assets; they are known to be in place."},
+	{Name: "use-cdk-bootstrap-assets", Field: func(in *Inputs) any { return &in.CDKStorage }, Default: "false", Commands: []Name{Deploy, Diff, Check, Publish, Doctor},
+		Description: "Leave assets where the app puts them, which is what `cdk bootstrap` made, although `bootstrap` has made the region asset storage of its own. So does `context.cdkd.useCdkBootstrapAssets` of `cdk.json`."},
+	{Name: "auto-asset-storage", Field: func(in *Inputs) any { return &in.MakeStorage }, Default: "false", Commands: []Name{Deploy},
+		Description: "Make the asset storage that `bootstrap` makes in a region that has none, when assets of the CDK's bootstrap are to be published there. So does `context.cdkd.autoAssetStorage` of `cdk.json`."},
 	{Name: "expand-macros", Field: func(in *Inputs) any { return &in.ExpandMacros }, Default: "true", Commands: []Name{Deploy, Diff, Check},
 		Description: "Have CloudFormation expand templates that use macros or SAM, for which a change set is made on an empty stack that is deleted afterwards. `false` refuses such templates."},
 	{Name: "allow-unaddressed", Field: func(in *Inputs) any { return &in.AllowUnaddressed }, Default: "false", Commands: []Name{Deploy},
@@ -282,7 +286,7 @@ var table = []Input{
 		Description: "Keeps a comment of its own for steps that have this key, where several steps work on one app for the same pull request."},
 
 	{Name: "assets", Field: func(in *Inputs) any { return &in.Assets }, Default: "true", Commands: []Name{Bootstrap},
-		Description: "Make the bucket and the repository for assets, too, as the cdkd command line uses them. This program publishes to where the app says, which is what `cdk bootstrap` made."},
+		Description: "Make a bucket and a repository for assets in the region, too. Assets of the CDK's bootstrap then go there, and templates are changed to name it; use-cdk-bootstrap-assets leaves them."},
 	{Name: "asset-bucket", Field: func(in *Inputs) any { return &in.AssetBucket }, Commands: []Name{Bootstrap},
 		Description: "The bucket for assets. Without it, the region's, or `cdkd-assets-<account>-<region>`."},
 	{Name: "container-repo", Field: func(in *Inputs) any { return &in.ContainerRepo }, Commands: []Name{Bootstrap},

@@ -48,33 +48,11 @@ func (e *Engine) Bootstrap(ctx context.Context, opt BootstrapOptions) (b Bootstr
 	if err != nil {
 		return b, err
 	}
-	marked, err := store.AssetStorage(ctx, region)
-	if err != nil {
-		return b, err
+	made, err := e.makeStorage(ctx, store, account, region, opt)
+	if err == nil {
+		b.Assets = &made
 	}
-	want := state.AssetStorage{
-		Region:        region,
-		AssetBucket:   fmt.Sprintf("cdkd-assets-%s-%s", account, region),
-		ContainerRepo: fmt.Sprintf("cdkd-container-assets-%s-%s", account, region),
-	}
-	if marked != nil {
-		want = *marked
-	}
-	want.AssetBucket, want.ContainerRepo = cmp.Or(opt.AssetBucket, want.AssetBucket), cmp.Or(opt.ContainerRepo, want.ContainerRepo)
-	if _, err := state.Bootstrap(ctx, cfg, state.BootstrapOptions{Bucket: want.AssetBucket, AccountID: account, Force: opt.Force, What: "asset"}); err != nil {
-		return b, err
-	}
-	_, err = ecr.NewFromConfig(cfg).CreateRepository(ctx, &ecr.CreateRepositoryInput{RepositoryName: &want.ContainerRepo})
-	if err != nil && !errors.As(err, new(*types.RepositoryAlreadyExistsException)) {
-		return b, fmt.Errorf("make repository %s in %s: %w", want.ContainerRepo, region, err)
-	}
-	if marked == nil || *marked != want {
-		if err := store.MarkAssetStorage(ctx, want); err != nil {
-			return b, err
-		}
-	}
-	b.Assets = &want
-	return b, nil
+	return b, err
 }
 
 // DismantleOptions say what of a bootstrap is to go.

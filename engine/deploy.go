@@ -23,7 +23,9 @@ type DeployOptions struct {
 	DryRun     bool // say what would be done and write nothing
 	NoRollback bool // keep what a failed deploy did
 	SkipAssets bool // they are in place
-	NoMacros   bool // refuse what only CloudFormation can expand
+	// MakeStorage makes asset storage of cdkd's own in regions that have none.
+	MakeStorage bool
+	NoMacros    bool // refuse what only CloudFormation can expand
 	// SkipFinalSnapshot deletes without the snapshot that a policy asks for.
 	SkipFinalSnapshot bool
 	StrictGetAtt      bool // an output that cannot be told fails the deploy
@@ -66,6 +68,9 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 		}
 	}
 	if err := e.expand(work, sel, store, opt.NoMacros); err != nil {
+		return run, e.end(run, err)
+	}
+	if err := e.redirect(work, sel, store, opt.MakeStorage && !opt.DryRun && !opt.SkipAssets); err != nil {
 		return run, e.end(run, err)
 	}
 	if err := e.preflight(work, sel, opt.Router); err != nil {
@@ -193,7 +198,7 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	d.initial = before.record == nil
 	if d.t.parent == nil {
 		if d.changing() {
-			if err := d.prepare(d.publisher); err != nil {
+			if err := d.prepare(reads, d.publisher); err != nil {
 				return err
 			}
 		}

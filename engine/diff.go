@@ -40,6 +40,9 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 	if err := e.expand(ctx, sel, store, opt.NoMacros); err != nil {
 		return run, e.end(run, err)
 	}
+	if err := e.redirect(ctx, sel, store, false); err != nil {
+		return run, e.end(run, err)
+	}
 	if err := e.preflight(ctx, sel, opt.Router); err != nil {
 		return run, e.end(run, err)
 	}

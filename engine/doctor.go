@@ -45,7 +45,7 @@ func (e *Engine) Doctor(ctx context.Context, dir string) []result.Finding {
 	if account == "" {
 		return append(found, e.builderFinding(ctx, nil, app != nil))
 	}
-	needed, stacks := e.storageNeeded(app, account)
+	needed, stacks := e.storageNeeded(ctx, app, account)
 	found = append(found, stacks...)
 	// Side by side, and told in this order.
 	looks := []func() []result.Finding{
@@ -124,7 +124,7 @@ func (e *Engine) regionFinding() result.Finding {
 type storage struct{ buckets, repositories []string }
 
 // storageNeeded reads it off the stacks, which must be the account's.
-func (e *Engine) storageNeeded(app *assembly.Assembly, account string) (*storage, []result.Finding) {
+func (e *Engine) storageNeeded(ctx context.Context, app *assembly.Assembly, account string) (*storage, []result.Finding) {
 	if app == nil {
 		return nil, nil
 	}
@@ -136,10 +136,11 @@ func (e *Engine) storageNeeded(app *assembly.Assembly, account string) (*storage
 			continue
 		}
 		env := asset.Environment{Stack: s.Name, AccountID: account, Region: e.targetOf(s, nil).Region}
-		files, err := asset.Files(s.Assets, env)
+		manifest := e.placed(ctx, s.Assets, env)
+		files, err := asset.Files(manifest, env)
 		if err == nil {
 			var images []*asset.Image
-			images, err = asset.Images(s.Assets, env)
+			images, err = asset.Images(manifest, env)
 			for _, i := range images {
 				need.repositories = append(need.repositories, i.Region+"/"+i.Repository)
 			}

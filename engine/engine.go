@@ -47,6 +47,10 @@ type Config struct {
 	Bucket state.Wanted // which state bucket; zero: the account's default one
 	Prefix string       // first part of the keys in it, usually state.DefaultPrefix
 
+	// CDKStorage leaves assets where the app puts them, in regions too that have
+	// asset storage of cdkd's own.
+	CDKStorage bool
+
 	// Owner names this process in locks; it is unique.
 	Owner string
 	// RunsURL, when set, is where this repository's workflow runs are shown:

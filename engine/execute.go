@@ -107,6 +107,9 @@ func (d *deployment) perform(ctx context.Context, c *plan.Change) error {
 	if err != nil {
 		return d.fail(c, "", err)
 	}
+	if err := d.t.redirection.Missed(resolved.Clear); err != nil {
+		return d.fail(c, "", err)
+	}
 	resolved = sent(resolved, d.decisions[c.LogicalID])
 	row := d.sentRow(d.world.row(c.LogicalID))
 	if row != nil {

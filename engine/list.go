@@ -93,6 +93,9 @@ func (e *Engine) PublishAssets(ctx context.Context, s Selection) ([]Published, e
 	if err := sel.inAccount(account); err != nil {
 		return nil, err
 	}
+	if err := e.redirectPublished(ctx, sel); err != nil {
+		return nil, err
+	}
 	var all []Published
 	seen := map[string]bool{}
 	for _, t := range sel.targets {

@@ -45,9 +45,9 @@ func (e *Engine) publisher(account string) *asset.Publisher {
 	}
 }
 
-// prepare finds out what a stack's changes need published. It makes no
-// request; what cannot be published is refused here.
-func (d *deployment) prepare(publisher *asset.Publisher) error {
+// prepare finds out what a stack's changes need published. What cannot be
+// published is refused here.
+func (d *deployment) prepare(ctx context.Context, publisher *asset.Publisher) error {
 	d.assets = &publication{publisher: publisher}
 	if d.opt.SkipAssets {
 		return nil
@@ -68,7 +68,11 @@ func (d *deployment) prepare(publisher *asset.Publisher) error {
 		}
 	}
 	d.assets.files = slices.DeleteFunc(all, func(f asset.Asset) bool { return named[f] && !needed[f] })
-	return nil
+	if len(d.assets.files) == 0 || d.t.storage == nil {
+		return nil
+	}
+	_, err = d.t.storage.check(ctx)
+	return err
 }
 
 // start begins to publish.

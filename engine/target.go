@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/partition"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/template"
@@ -23,6 +24,8 @@ type target struct {
 	Protected    bool                    // against destroy
 	account      string                  // "": any
 	source       func(path string) assembly.Source
+	redirection  *asset.Redirection // nil: assets go where the app puts them
+	storage      *placement         // where they go instead
 
 	parent          *deployment // of a nested stack
 	parentLogicalID string
@@ -57,6 +60,7 @@ func (t target) child(d *deployment, logicalID string, n *assembly.Nested, param
 	return target{
 		Name: t.Name + "~" + logicalID, Region: t.Region, DisplayName: t.DisplayName + "~" + logicalID,
 		Template: n.Template, Nested: n.Nested, Parameters: parameters, Hidden: hidden,
+		redirection: t.redirection, storage: t.storage,
 		parent: d, parentLogicalID: logicalID,
 	}
 }

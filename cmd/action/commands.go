@@ -40,7 +40,8 @@ func (s *step) deploy(ctx context.Context) error {
 		Approve:   s.approval(ctx),
 		Selection: sel, Parameters: s.in.Parameters, Router: router,
 		SkipFinalSnapshot: s.in.SkipFinalSnapshot,
-		DryRun:            s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt,
+		DryRun:            s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, MakeStorage: s.in.MakeStorage || s.project.Settings.Value("autoAssetStorage") == true,
+		NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt,
 		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout,
 		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	})

@@ -29,6 +29,7 @@ type FileAsset struct {
 // A FileDestination is where a file has to be. It may hold placeholders.
 type FileDestination struct {
 	ID, Bucket, Key, Region string
+	Owned                   bool // the bucket is known to be the account's own
 }
 
 // An ImageAsset is a container image to be built.
@@ -96,7 +97,7 @@ func readAssets(root, dir, file string) (*AssetManifest, error) {
 			if d.Bucket == "" || d.Key == "" {
 				return nil, fmt.Errorf("files.%s: destinations.%s needs bucketName and objectKey", id, name)
 			}
-			a.Destinations = append(a.Destinations, FileDestination{name, d.Bucket, d.Key, d.Region})
+			a.Destinations = append(a.Destinations, FileDestination{ID: name, Bucket: d.Bucket, Key: d.Key, Region: d.Region})
 		}
 		m.Files = append(m.Files, a)
 	}

@@ -40,6 +40,7 @@ type File struct {
 	ID, DisplayName string
 
 	Bucket, Key, Region string
+	Owned               bool // the bucket has to be the caller's, whatever it is called
 
 	manifest   *assembly.AssetManifest
 	path       string
@@ -93,7 +94,7 @@ func Files(m *assembly.AssetManifest, env Environment) ([]*File, error) {
 	}
 	var files []*File
 	for _, a := range m.Files {
-		if strings.HasSuffix(a.Path, ".template.json") {
+		if isTemplate(a.Path) {
 			continue
 		}
 		for _, d := range a.Destinations {
@@ -106,6 +107,7 @@ func Files(m *assembly.AssetManifest, env Environment) ([]*File, error) {
 				Bucket:   fill(d.Bucket, env.AccountID, region),
 				Key:      fill(d.Key, env.AccountID, region),
 				Region:   region,
+				Owned:    d.Owned,
 				manifest: m, path: a.Path, packaging: a.Packaging, executable: a.Executable,
 			})
 		}

@@ -32,7 +32,7 @@ func (e *SourcesError) Remedy() string {
 // a command makes is only there when it ran.
 func Check(m *assembly.AssetManifest, stack string) (faults []error) {
 	for _, f := range m.Files {
-		if len(f.Executable) > 0 || strings.HasSuffix(f.Path, ".template.json") {
+		if len(f.Executable) > 0 || isTemplate(f.Path) {
 			continue
 		}
 		if err := there(m, f.Path, f.Packaging == "zip"); err != nil {

@@ -115,7 +115,7 @@ func (p *Publisher) Publish(ctx context.Context, a Asset) error {
 }
 
 func (f *File) publish(ctx context.Context, p *Publisher) error {
-	client, owner := p.Client(f.Region), p.owner(f.Bucket)
+	client, owner := p.Client(f.Region), p.owner(f)
 	_, err := client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &f.Bucket, Key: &f.Key, ExpectedBucketOwner: owner})
 	if err == nil {
 		return nil
@@ -138,10 +138,10 @@ func (f *File) publish(ctx context.Context, p *Publisher) error {
 	return nil
 }
 
-// owner is the account that a bucket is expected to belong to, nil when its
-// name does not say.
-func (p *Publisher) owner(bucket string) *string {
-	if p.AccountID != "" && slices.Contains(strings.Split(bucket, "-"), p.AccountID) {
+// owner is the account that a file's bucket is expected to belong to, nil when
+// its name does not say.
+func (p *Publisher) owner(f *File) *string {
+	if p.AccountID != "" && (f.Owned || slices.Contains(strings.Split(f.Bucket, "-"), p.AccountID)) {
 		return aws.String(p.AccountID)
 	}
 	return nil

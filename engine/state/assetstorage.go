@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -60,7 +61,18 @@ func (s *Store) assetStorage(ctx context.Context, region string) (*AssetStorage,
 	if err != nil {
 		return nil, fmt.Errorf("read the asset storage of %s: %w", region, err)
 	}
-	return &AssetStorage{Region: region, AssetBucket: o.String("assetBucket"), ContainerRepo: o.String("containerRepo")}, nil
+	a := AssetStorage{Region: region, AssetBucket: o.String("assetBucket"), ContainerRepo: o.String("containerRepo")}
+	switch version, _ := o.Value("assetSupportVersion").(json.Number); {
+	case a.AssetBucket == "" || a.ContainerRepo == "" || version == "":
+		err = &MalformedError{Key: key, Problems: []string{"assetBucket, containerRepo or assetSupportVersion is missing"},
+			Hint: "write the marker again: delete the object, then bootstrap with the names that it had"}
+	case version != "1":
+		err = &VersionError{Key: key, Found: version.String(), Understood: "1", isNewer: true}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the asset storage of %s: %w", region, err)
+	}
+	return &a, nil
 }
 
 // AssetStorage returns that of one region, nil when it has none. A marker may

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +25,8 @@ type BootstrapOptions struct {
 	Bucket    string // "": the account's default one
 	AccountID string // that the bucket must belong to
 	// Force puts the settings on a bucket that was there before, too.
-	Force bool
-	// What the bucket is for, in messages; "" is the state.
-	What string
+	Force  bool
+	Assets bool // the bucket is for assets: nothing is overwritten there, and gc frees what it deletes
 }
 
 // A Bootstrapped is a state bucket that is there.
@@ -91,7 +89,11 @@ func Bootstrap(ctx context.Context, cfg aws.Config, opt BootstrapOptions) (Boots
 		return b, errors.New("bootstrap: without the account's id nobody can say whose the bucket is")
 	}
 	if err := b.make(ctx, cfg, opt); err != nil {
-		return b, fmt.Errorf("bootstrap %s bucket %s in %s: %w", cmp.Or(opt.What, "state"), b.Bucket, b.Region, err)
+		what := "state"
+		if opt.Assets {
+			what = "asset"
+		}
+		return b, fmt.Errorf("bootstrap %s bucket %s in %s: %w", what, b.Bucket, b.Region, err)
 	}
 	return b, nil
 }
@@ -115,11 +117,14 @@ func (b *Bootstrapped) make(ctx context.Context, cfg aws.Config, opt BootstrapOp
 		if err != nil {
 			return err
 		}
+		if !opt.Force && opt.Assets {
+			return nil
+		}
 		if !opt.Force {
 			return b.verify(ctx, client)
 		}
 	}
-	if err := b.configure(ctx, client, opt.AccountID); err != nil {
+	if err := b.configure(ctx, client, opt); err != nil {
 		return &UnconfiguredError{b.Bucket, err}
 	}
 	b.Configured = true
@@ -192,15 +197,27 @@ func lacking(ctx context.Context, client *s3.Client, bucket string) (lacks []str
 	return lacks, nil
 }
 
-func (b *Bootstrapped) configure(ctx context.Context, client *s3.Client, account string) error {
-	_, err := client.PutBucketVersioning(ctx, &s3.PutBucketVersioningInput{
-		Bucket:                  &b.Bucket,
-		VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled},
-	})
-	if err != nil {
-		return fmt.Errorf("switch versioning on: %w", err)
+func (b *Bootstrapped) configure(ctx context.Context, client *s3.Client, opt BootstrapOptions) error {
+	if opt.Assets {
+		_, err := client.PutPublicAccessBlock(ctx, &s3.PutPublicAccessBlockInput{
+			Bucket: &b.Bucket,
+			PublicAccessBlockConfiguration: &types.PublicAccessBlockConfiguration{
+				BlockPublicAcls: aws.Bool(true), BlockPublicPolicy: aws.Bool(true), IgnorePublicAcls: aws.Bool(true), RestrictPublicBuckets: aws.Bool(true),
+			},
+		})
+		if err != nil {
+			return fmt.Errorf("block public access: %w", err)
+		}
+	} else {
+		_, err := client.PutBucketVersioning(ctx, &s3.PutBucketVersioningInput{
+			Bucket:                  &b.Bucket,
+			VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled},
+		})
+		if err != nil {
+			return fmt.Errorf("switch versioning on: %w", err)
+		}
 	}
-	_, err = client.PutBucketEncryption(ctx, &s3.PutBucketEncryptionInput{
+	_, err := client.PutBucketEncryption(ctx, &s3.PutBucketEncryptionInput{
 		Bucket: &b.Bucket,
 		ServerSideEncryptionConfiguration: &types.ServerSideEncryptionConfiguration{Rules: []types.ServerSideEncryptionRule{{
 			ApplyServerSideEncryptionByDefault: &types.ServerSideEncryptionByDefault{SSEAlgorithm: types.ServerSideEncryptionAes256},
@@ -210,7 +227,7 @@ func (b *Bootstrapped) configure(ctx context.Context, client *s3.Client, account
 	if err != nil {
 		return fmt.Errorf("switch encryption on: %w", err)
 	}
-	policy := b.policy(account)
+	policy := b.policy(opt.AccountID)
 	if _, err := client.PutBucketPolicy(ctx, &s3.PutBucketPolicyInput{Bucket: &b.Bucket, Policy: &policy}); err != nil {
 		return fmt.Errorf("deny access to other accounts: %w", err)
 	}

@@ -22,6 +22,7 @@ const (
 	StateOrphan Name = "state orphan"
 
 	StateDestroy Name = "state destroy"
+	Sweep        Name = "sweep"
 	StateMigrate Name = "state migrate"
 	StateRefresh Name = "state refresh-observed"
 

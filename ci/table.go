@@ -1,6 +1,9 @@
 package ci
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A Command is one row of [Commands].
 type Command struct {
@@ -92,6 +95,17 @@ var commands = []Command{
 	{Name: StateDestroy, MaxStacks: -1, Consent: "deletes the resources of the stacks",
 		Description: "Delete the resources of stacks and what is recorded of them, without the app: the stacks are named as they are recorded.",
 		refuse:      namedOrAll},
+	{Name: Sweep, MinStacks: 1, MaxStacks: -1, Consent: "deletes the resources of the stacks of closed pull requests",
+		Description: "Destroy the stacks of pull requests that are closed, without the app. The stacks are given as patterns with `{pr}` in place of the number, such as `Preview-{pr}-*`; only recorded stacks with such a name are looked at. A terminal needs `GITHUB_REPOSITORY` and `GITHUB_TOKEN`.",
+		asks:        func(in *Inputs) bool { return !in.DryRun },
+		refuse: func(in *Inputs) (string, string) {
+			for _, p := range in.Stacks {
+				if strings.Count(p, "{pr}") != 1 || strings.Contains(p, "{pr}*") || strings.Contains(p, "*{pr}") {
+					return "stacks", "in each pattern write {pr} once, with something other than * beside it"
+				}
+			}
+			return "", ""
+		}},
 	{Name: StateMigrate, MaxStacks: 0, Consent: "deletes the old bucket with every version of what is in it",
 		Description: "Copy a state bucket whose name is of the old form, which holds the region, to one of the new form. Let nothing run that uses either meanwhile.",
 		asks:        func(in *Inputs) bool { return in.RemoveLegacy && !in.DryRun }},
@@ -156,8 +170,8 @@ var (
 	selects   = []Name{Deploy, Diff, Check, Destroy, Synth, List, Publish, Scrub}
 	readApp   = slices.Concat(selects, []Name{OrphanPaths})
 	lookAtApp = slices.Concat(readApp, []Name{Doctor})
-	onState   = []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish}
-	changing  = []Name{Deploy, Destroy, Rollback, StateDestroy}
+	onState   = []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish}
+	changing  = []Name{Deploy, Destroy, Rollback, StateDestroy, Sweep}
 )
 
 var table = []Input{
@@ -165,7 +179,7 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one; `synth` and `list` then take all."},
 	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(selects, []Name{StateDestroy, StateRefresh, EventsPrune}),
 		Description: "Take all stacks of the app; for `state destroy` and `state refresh-observed`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
@@ -208,7 +222,7 @@ var table = []Input{
 	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,
 		Description: "What the keys in the state bucket begin with."},
 
-	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, OrphanPaths, Scrub, StateMigrate, StateRefresh}, Restricts: true,
+	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, OrphanPaths, Scrub, Sweep, StateMigrate, StateRefresh}, Restricts: true,
 		Description: "Say what would be done and write nothing."},
 	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff, Scrub},
 		Description: "Exit with 1 when something would change; for `scrub`, when a secret was found."},
@@ -235,11 +249,11 @@ var table = []Input{
 		Description: "Logical ids of the resources to forget; without them, the whole stack."},
 	{Name: "pending", Field: func(in *Inputs) any { return &in.Pending }, Commands: []Name{StateOrphan}, Restricts: true,
 		Description: "Logical ids of the resources of which to forget what an earlier run left open, or `all`. Their records stay, and nothing in AWS is touched: look first what the operation came to."},
-	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy, StateDestroy},
+	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy, StateDestroy, Sweep},
 		Description: "Destroy stacks that have termination protection, and switch off the deletion protection of resources first."},
 	{Name: "skip-final-snapshot", Field: func(in *Inputs) any { return &in.SkipFinalSnapshot }, Default: "false", Commands: changing,
 		Description: "Delete resources without the final snapshot that their policy `Snapshot` asks for. Their data is lost."},
-	{Name: "purge-events", Field: func(in *Inputs) any { return &in.PurgeEvents }, Default: "false", Commands: []Name{Destroy},
+	{Name: "purge-events", Field: func(in *Inputs) any { return &in.PurgeEvents }, Default: "false", Commands: []Name{Destroy, Sweep},
 		Description: "Delete the history of the runs of a stack that is gone, too."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
 		Description: "Publish no assets; they are known to be in place."},
@@ -269,7 +283,7 @@ var table = []Input{
 		Description: "How long one operation on one resource may take."},
 	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Commands: changing, Positive: true,
 		Description: "How many resources of a stack are worked on at once. By default 10 of each AWS service, and 64 in all."},
-	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: slices.Concat(onApp, []Name{StateDestroy}), Positive: true,
+	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: slices.Concat(onApp, []Name{StateDestroy, Sweep}), Positive: true,
 		Description: "How many independent stacks are worked on at once."},
 
 	{Name: "github-token", Field: func(in *Inputs) any { return &in.GitHubToken }, Secret: true, ActionOnly: true,
@@ -316,7 +330,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

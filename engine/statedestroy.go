@@ -16,8 +16,9 @@ import (
 // go by.
 type RecordSelection struct {
 	Stacks []string
-	All    bool   // every stack under the prefix
-	Region string // "": the one that a name is recorded in
+	All    bool        // every stack under the prefix
+	Refs   []state.Ref // these, as StateList has them
+	Region string      // "": the one that a name is recorded in
 
 	// Agree, when set, is asked once for all stacks, before anything is done.
 	Agree func([]state.Ref) bool
@@ -81,7 +82,7 @@ func recordedRefs(ctx context.Context, store *state.Store, stacks RecordSelectio
 	inRegion := func(r state.Ref) bool { return stacks.Region == "" || r.Region == "" || r.Region == stacks.Region }
 	var refs []state.Ref
 	for _, r := range all {
-		if stacks.All && inRegion(r) {
+		if stacks.All && inRegion(r) || slices.Contains(stacks.Refs, r) {
 			refs = append(refs, r)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -56,7 +57,8 @@ func (s *step) githubClient() github.ClientOptions {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	proxy := proxyFromEnv()
 	transport.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
-	return github.ClientOptions{Token: s.in.GitHubToken, Transport: transport}
+	// On a terminal there are no inputs of a workflow.
+	return github.ClientOptions{Token: cmp.Or(s.in.GitHubToken, s.surface.Getenv("GITHUB_TOKEN")), Transport: transport}
 }
 
 // app tells apart the apps of a repository.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -62,6 +63,13 @@ func comment(ts *testscript.TestScript, neg bool, args []string) {
 	if matches == neg {
 		ts.Fatalf("%d comments, want match %t of %q:\n%s", len(all), !neg, args, text)
 	}
+}
+
+// pull NUMBER open|closed makes a pull request.
+func pull(ts *testscript.TestScript, _ bool, args []string) {
+	number, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	ts.Value(githubKey{}).(*githubHolder).start(ts).Pull(repository, number, args[1])
 }
 
 // A githubHolder is a script's GitHub, once it has one.

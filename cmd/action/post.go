@@ -198,7 +198,7 @@ func (s *step) tellOfStack(st *result.Stack, a engine.Aftermath) (news bool) {
 
 // reportedAs is what results call a command.
 func reportedAs(c ci.Name) string {
-	if c == ci.StateDestroy {
+	if c == ci.StateDestroy || c == ci.Sweep {
 		return string(ci.Destroy)
 	}
 	return string(c)

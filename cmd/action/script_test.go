@@ -99,6 +99,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"edit":                edit,
 	"github":              onGitHub,
 	"comment":             comment,
+	"pull":                pull,
 	"forget":              func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).ClearLog() },
 	"interrupt":           interrupt,
 	"interrupt-twice":     interruptTwice,

@@ -95,9 +95,13 @@ func (s *step) stateOrphan(ctx context.Context) error {
 }
 
 func (s *step) stateDestroy(ctx context.Context) error {
-	stacks := engine.RecordSelection{Stacks: s.in.Stacks, All: s.in.All, Region: strings.ToLower(s.in.StackRegion)}
+	return s.takeDown(ctx, engine.RecordSelection{Stacks: s.in.Stacks, All: s.in.All, Region: strings.ToLower(s.in.StackRegion)}, s.in.All)
+}
+
+// takeDown destroys recorded stacks. together asks once for all of them.
+func (s *step) takeDown(ctx context.Context, stacks engine.RecordSelection, together bool) error {
 	opt := s.destroyOptions(ctx)
-	if s.in.All && opt.Consent != nil { // one question for all of them
+	if together && opt.Consent != nil {
 		opt.Consent, opt.StackConcurrency = nil, s.in.StackConcurrency
 		stacks.Agree = func(refs []state.Ref) bool {
 			for _, r := range refs {

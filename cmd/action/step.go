@@ -104,6 +104,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.stateOrphan(ctx)
 	case ci.StateDestroy:
 		return s.stateDestroy(ctx)
+	case ci.Sweep:
+		return s.sweep(ctx)
 	case ci.StateMigrate:
 		return s.stateMigrate(ctx)
 	case ci.OrphanPaths:
@@ -128,7 +130,7 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 // summary and the comment.
 func reported(c ci.Name) bool {
 	switch c {
-	case ci.Deploy, ci.Diff, ci.Destroy, ci.Rollback, ci.StateDestroy:
+	case ci.Deploy, ci.Diff, ci.Destroy, ci.Rollback, ci.StateDestroy, ci.Sweep:
 		return true
 	}
 	return false
@@ -175,7 +177,7 @@ func (s *step) followSignals(done <-chan struct{}) {
 // a destroy at least asks for its own to be removed.
 func (s *step) leave() {
 	switch s.in.Command {
-	case ci.Destroy, ci.StateDestroy:
+	case ci.Destroy, ci.StateDestroy, ci.Sweep:
 		ctx, cancel := s.window.Cleanup(3 * time.Second)
 		defer cancel()
 		held, done := s.engine.ReleaseLocks(ctx)

@@ -79,13 +79,20 @@ type Server struct {
 
 	mu       sync.Mutex
 	faults   []string
-	pulls    map[string][]int // pull requests by commit
+	pulls    map[string][]int   // pull requests by commit
+	states   map[pullKey]string // of pull requests
 	http     *httptest.Server
 	tokens   map[string]token
 	comments []*Comment
 	lastID   int64
 	answers  []func(http.ResponseWriter, *http.Request) bool
 	requests []string
+}
+
+// A pullKey names a pull request.
+type pullKey struct {
+	repo   string
+	number int
 }
 
 type token struct {
@@ -102,7 +109,7 @@ func NewVersion(version string) *Server {
 	if err != nil {
 		panic(err) // the documents are part of the program
 	}
-	s := &Server{tokens: map[string]token{}, pulls: map[string][]int{}, contract: c}
+	s := &Server{tokens: map[string]token{}, pulls: map[string][]int{}, states: map[pullKey]string{}, contract: c}
 	mux := http.NewServeMux()
 	const repo = "/api/v3/repos/{owner}/{repo}"
 	mux.HandleFunc("GET /api/v3/user", s.as(s.user))
@@ -111,6 +118,7 @@ func NewVersion(version string) *Server {
 	mux.HandleFunc("PATCH "+repo+"/issues/comments/{id}", s.as(s.edit))
 	mux.HandleFunc("DELETE "+repo+"/issues/comments/{id}", s.as(s.remove))
 	mux.HandleFunc("GET "+repo+"/commits/{sha}/pulls", s.as(s.pullsOf))
+	mux.HandleFunc("GET "+repo+"/pulls/{number}", s.as(s.pull))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "Not Found") })
 	minimize := s.as(s.minimize)
 	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,6 +147,13 @@ func (s *Server) Merge(repo, commit string, number int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pulls[repo+"@"+commit] = append(s.pulls[repo+"@"+commit], number)
+}
+
+// Pull makes a pull request that is "open" or "closed".
+func (s *Server) Pull(repo string, number int, state string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.states[pullKey{repo, number}] = state
 }
 
 // Close ends the server.
@@ -307,16 +322,38 @@ func (s *Server) pullsOf(w http.ResponseWriter, r *http.Request, _ token) {
 	repo := r.PathValue("owner") + "/" + r.PathValue("repo")
 	out := []map[string]any{}
 	for _, number := range s.pulls[repo+"@"+r.PathValue("sha")] {
-		text, err := documents.ReadFile("openapi/pull-request.json")
-		var pull map[string]any
-		if err != nil || json.Unmarshal(text, &pull) != nil {
-			panic("the example of a pull request cannot be read")
-		}
-		pull["requested_teams"] = []any{} // that of the example breaks the document
+		pull := examplePull()
 		pull["number"], pull["merge_commit_sha"], pull["merged_at"], pull["state"] = number, r.PathValue("sha"), "2026-11-29T12:00:00Z", "closed"
 		out = append(out, pull)
 	}
 	reply(w, http.StatusOK, out)
+}
+
+// pull answers for those that [Server.Pull] made.
+func (s *Server) pull(w http.ResponseWriter, r *http.Request, _ token) {
+	number := atoi(r.PathValue("number"), 0)
+	state := s.states[pullKey{r.PathValue("owner") + "/" + r.PathValue("repo"), number}]
+	if state == "" {
+		refuse(w, http.StatusNotFound, "Not Found")
+		return
+	}
+	pull := examplePull()
+	pull["number"], pull["state"] = number, state
+	// A single pull request says more than one in a list.
+	for _, name := range []string{"additions", "changed_files", "comments", "commits", "deletions", "review_comments"} {
+		pull[name] = 1
+	}
+	pull["mergeable"], pull["mergeable_state"], pull["merged"], pull["maintainer_can_modify"], pull["merged_by"] = nil, "unknown", false, false, nil
+	reply(w, http.StatusOK, pull)
+}
+
+func examplePull() (pull map[string]any) {
+	text, err := documents.ReadFile("openapi/pull-request.json")
+	if err != nil || json.Unmarshal(text, &pull) != nil {
+		panic("the example of a pull request cannot be read")
+	}
+	pull["requested_teams"] = []any{} // that of the example breaks the document
+	return pull
 }
 
 // minimize is the one mutation of the GraphQL API that is known here.

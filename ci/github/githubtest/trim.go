@@ -23,6 +23,7 @@ var operations = map[string][]string{
 	"/repos/{owner}/{repo}/issues/{issue_number}/comments":       {"get", "post"},
 	"/repos/{owner}/{repo}/issues/comments/{comment_id}":         {"get", "patch", "delete"},
 	"/repos/{owner}/{repo}/commits/{commit_sha}/pulls":           {"get"},
+	"/repos/{owner}/{repo}/pulls/{pull_number}":                  {"get"},
 	"/repos/{owner}/{repo}/issues":                               {"get", "post"},
 	"/repos/{owner}/{repo}/issues/{issue_number}":                {"patch"},
 	"/repos/{owner}/{repo}/deployments":                          {"post"},

@@ -113,7 +113,7 @@ func (d *deployment) perform(ctx context.Context, c *plan.Change) error {
 	resolved = sent(resolved, d.decisions[c.LogicalID])
 	row := d.sentRow(d.world.row(c.LogicalID))
 	if row != nil {
-		if c, err = d.decide(c, row, resolved); err != nil {
+		if c, err = d.decide(ctx, c, row, resolved); err != nil {
 			return d.fail(c, "", err)
 		}
 	}
@@ -153,7 +153,7 @@ func (d *deployment) perform(ctx context.Context, c *plan.Change) error {
 
 // decide looks at a planned update again, now that its values are known: what
 // it refers to may have turned out the same, or different.
-func (d *deployment) decide(c *plan.Change, row *state.Resource, resolved template.Resolved) (*plan.Change, error) {
+func (d *deployment) decide(ctx context.Context, c *plan.Change, row *state.Resource, resolved template.Resolved) (*plan.Change, error) {
 	r := d.scope.Resource(c.LogicalID)
 	only := state.NewRecord(d.t.Name, d.t.Region)
 	only.Set(c.LogicalID, row)
@@ -163,7 +163,7 @@ func (d *deployment) decide(c *plan.Change, row *state.Resource, resolved templa
 			LogicalID: c.LogicalID, Type: c.Type, Path: c.Path,
 			Properties:     resolved.Stored.(*value.Object),
 			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy,
-			Supplied: append(d.supplied(r, d.t), follows(c, resolved)...), Uncertain: d.planned.doubtful[c.LogicalID],
+			Supplied: append(d.supplied(ctx, r, d.t), follows(c, resolved)...), Uncertain: d.planned.doubtful[c.LogicalID],
 		}},
 		Route: func(string, *value.Object, *state.Resource) (plan.Route, error) { return c.Route, nil },
 	})

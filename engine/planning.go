@@ -198,7 +198,7 @@ func (p *planned) desired(ctx context.Context, t target) ([]plan.Resource, error
 			Properties: properties, Written: r.Properties, Unresolved: unresolved,
 			References:     map[string][]plan.Reference{},
 			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy,
-			Supplied: p.supplied(r, t), Uncertain: p.doubtful[r.LogicalID],
+			Supplied: p.supplied(ctx, r, t), Uncertain: p.doubtful[r.LogicalID],
 		}
 		for _, ref := range p.scope.References(r.LogicalID) {
 			if ref.Property != "" {
@@ -216,14 +216,27 @@ func refersToSecrets(t *template.Template) bool {
 }
 
 // supplied names the properties that hold a NoEcho value given in this run. A
-// value given is a new value: the old one is not stored, so none can tell.
-func (p *planned) supplied(r *template.Resource, t target) (properties []string) {
+// value given is a new value: the old one is not stored, so none can tell, but
+// where it is the physical id.
+func (p *planned) supplied(ctx context.Context, r *template.Resource, t target) (properties []string) {
 	for name, v := range r.Properties.All() {
-		if len(suppliedTo(v, t)) > 0 {
+		if len(suppliedTo(v, t)) > 0 && !p.identifies(ctx, r, name) {
 			properties = append(properties, name)
 		}
 	}
 	return properties
+}
+
+// identifies tells whether a property alone is what the type is identified by,
+// and has the value that the recorded resource goes by.
+func (p *planned) identifies(ctx context.Context, r *template.Resource, property string) bool {
+	row := p.world.row(r.LogicalID)
+	typ, known := schema.Lookup(r.Type)
+	if row == nil || row.ResourceType != r.Type || !known || !slices.Equal(typ.PrimaryIdentifier, []string{property}) {
+		return false
+	}
+	v, ok := p.scope.Property(ctx, r.LogicalID, property)
+	return ok && v == row.PhysicalID
 }
 
 // suppliedTo names the NoEcho parameters given in this run that a value mentions.

@@ -198,6 +198,21 @@ func (s *Scope) ResolvedProperties(ctx context.Context, logicalID string) (Resol
 	return resolve(v), nil
 }
 
+// Property evaluates a property of a resource as it is sent, secrets included. ok
+// is false while it cannot be told.
+func (s *Scope) Property(ctx context.Context, logicalID, name string) (v any, ok bool) {
+	r, err := s.declared(logicalID)
+	if err != nil {
+		return nil, false
+	}
+	e := &evaluation{context: ctx, s: s, preview: true}
+	v, complete, err := e.known(r.properties().Value(name), resourcePlace(logicalID).at("Properties").at(name))
+	if err != nil || !complete {
+		return nil, false
+	}
+	return resolve(v).Clear, true
+}
+
 // Preview evaluates a resource's properties as far as they can be told before
 // it is made, in the form that is stored. A function that needs what is not
 // there yet stays as written, and the property it is in is named in unresolved.

@@ -17,7 +17,19 @@ func (e *Engine) StateList(ctx context.Context) ([]state.Ref, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.List(ctx)
+	refs, traces, err := store.ListAll(ctx)
+	e.tellTraces(traces)
+	return refs, err
+}
+
+// tellTraces names the stacks that no list of records has, and that somebody may
+// be looking for.
+func (e *Engine) tellTraces(traces []state.Trace) {
+	for _, t := range traces {
+		e.observe(Event{Kind: Notice, Stack: t.Stack, Region: t.Region, Text: fmt.Sprintf(
+			"nothing is recorded of the stack in %s, but a run of it is at work or ended before it saved anything: there is %s; deploy or destroy it, or have it forgotten: cdkd-action state orphan %s --stack-region %[1]s",
+			t.Region, strings.Join(t.Objects, ", "), t.Stack)})
+	}
 }
 
 // A Shown stack is what is recorded of it and who holds its lock.

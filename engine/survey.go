@@ -35,7 +35,8 @@ func (e *Engine) StateInfo(ctx context.Context) (*Overview, error) {
 			e.observe(Event{Kind: Warning, Text: err.Error()})
 		}
 	})
-	refs, err := store.List(ctx)
+	refs, traces, err := store.ListAll(ctx)
+	e.tellTraces(traces)
 	if len(refs) > 0 {
 		first, _, err := store.Stack(refs[0].Stack, refs[0].Region).Read(ctx)
 		if err != nil {
@@ -57,7 +58,9 @@ func (e *Engine) StateSurvey(ctx context.Context) ([]state.Surveyed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Survey(ctx)
+	all, traces, err := store.SurveyAll(ctx)
+	e.tellTraces(traces)
+	return all, err
 }
 
 // StateResources reads the record of a stack. region may be "" when the name is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -211,7 +212,20 @@ type Ref struct {
 
 // List returns the stacks that have a record, in the order of their keys.
 func (s *Store) List(ctx context.Context) ([]Ref, error) {
-	var refs []Ref
+	refs, _, err := s.ListAll(ctx)
+	return refs, err
+}
+
+// A Trace is what there is of a stack without a record: a run is at work on it,
+// or ended before it could save anything.
+type Trace struct {
+	Ref
+	Objects []string // their names, in order
+}
+
+// ListAll is List, and finds the stacks without a record of which something is
+// there all the same that a run goes on from.
+func (s *Store) ListAll(ctx context.Context) (refs []Ref, traces []Trace, err error) {
 	seen := map[Ref]bool{}
 	add := func(r Ref) {
 		if !seen[r] {
@@ -221,26 +235,30 @@ func (s *Store) List(ctx context.Context) ([]Ref, error) {
 	}
 	var legacy []string
 	root := s.prefix + "/"
-	err := s.list(ctx, root, "", func(key string) bool {
-		rest, ok := strings.CutSuffix(strings.TrimPrefix(key, root), "/"+recordName)
-		if !ok {
-			return true
-		}
-		switch parts := strings.Split(rest, "/"); len(parts) {
-		case 1:
+	err = s.listSizes(ctx, root, "", func(key string, size int64) bool {
+		switch parts := strings.Split(strings.TrimPrefix(key, root), "/"); {
+		case len(parts) == 2 && parts[1] == recordName:
 			legacy = append(legacy, parts[0])
-		case 2:
+		case len(parts) != 3:
+		case parts[2] == recordName:
 			add(Ref{parts[0], parts[1]})
+		case parts[2] == lockName, parts[2] == journalName, parts[2] == pendingName, parts[2] == ledgerName && size > longestEmptyLedger:
+			r := Ref{parts[0], parts[1]}
+			if n := len(traces); n == 0 || traces[n-1].Ref != r {
+				traces = append(traces, Trace{Ref: r})
+			}
+			last := &traces[len(traces)-1]
+			last.Objects = append(last.Objects, parts[2])
 		}
 		return true
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the recorded stacks: %w", err)
+		return nil, nil, fmt.Errorf("list the recorded stacks: %w", err)
 	}
 	for i, region := range s.legacyRegions(ctx, legacy) {
 		add(Ref{legacy[i], region})
 	}
-	return refs, nil
+	return refs, slices.DeleteFunc(traces, func(t Trace) bool { return seen[t.Ref] }), nil
 }
 
 // legacyRegions reads where stacks recorded without a region are; "" for what

@@ -18,9 +18,15 @@ type Surveyed struct {
 // Survey reads the records and the locks of all stacks, in the order of List.
 // What cannot be read of one stack does not hide the others.
 func (s *Store) Survey(ctx context.Context) ([]Surveyed, error) {
-	refs, err := s.List(ctx)
+	all, _, err := s.SurveyAll(ctx)
+	return all, err
+}
+
+// SurveyAll is Survey, with what ListAll finds besides.
+func (s *Store) SurveyAll(ctx context.Context) ([]Surveyed, []Trace, error) {
+	refs, traces, err := s.ListAll(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all := make([]Surveyed, len(refs))
 	errs := make([]error, len(refs))
@@ -37,7 +43,7 @@ func (s *Store) Survey(ctx context.Context) ([]Surveyed, error) {
 	for i := range all {
 		all[i].Err = errors.Join(all[i].Err, errs[i])
 	}
-	return all, nil
+	return all, traces, nil
 }
 
 // Locks returns the stacks under the prefix that have a lock, in the order of

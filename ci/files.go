@@ -72,7 +72,8 @@ func (s *Surface) SetSummary(markdown string) error {
 }
 
 // record appends a name and a value to the file that a variable names. It does
-// nothing without the variable.
+// nothing without the variable. That a file cannot be written to is said once: a
+// run has dozens of values, and GitHub shows ten warnings.
 func (s *Surface) record(variable, name, value string) error {
 	path := s.Getenv(variable)
 	if path == "" {
@@ -82,6 +83,14 @@ func (s *Surface) record(variable, name, value string) error {
 	if err != nil {
 		return err
 	}
+	if err = appendTo(path, entry); err == nil || s.unwritten[variable] {
+		return nil
+	}
+	s.unwritten[variable] = true
+	return fmt.Errorf("%w; what else this step writes to %s may be lost, and nothing more is said of it", err, variable)
+}
+
+func appendTo(path, entry string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err

@@ -29,6 +29,8 @@ type Surface struct {
 	child   int    // child outputs under way
 	masks   []string
 	outputs map[string]string // as last written
+
+	unwritten map[string]bool // the variables whose files could not be written to
 }
 
 // FromEnv returns the surface of this process. From the moment on that hurry
@@ -53,6 +55,8 @@ func New(environ []string, out, err io.Writer) *Surface {
 		token:   rand.Text,
 		written: map[Level]int{},
 		outputs: map[string]string{},
+
+		unwritten: map[string]bool{},
 	}
 	if s.step = s.Getenv("GITHUB_ACTIONS") == "true"; s.step {
 		// Commands, the log and the output of children share one stream: the

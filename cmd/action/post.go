@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/org/cdkd-action/ci"
@@ -26,6 +27,9 @@ const (
 	// a lock for its silence. After a cancellation the runner leaves some five
 	// minutes for everything, and there is still to be reported.
 	postLimit = 4 * time.Minute
+
+	// restOfLog is how long the end of a log is waited for whose container ended.
+	restOfLog = 5 * time.Second
 )
 
 func isPost(program string) bool { return filepath.Base(program) == postName }
@@ -51,11 +55,12 @@ func (s *step) post(ctx context.Context, in *ci.Inputs) error {
 	docker := container.Dial(container.Socket)
 	defer docker.Close()
 	defer s.handOverWorkspace()
-	ended, running := s.awaitMain(limited, docker, container.ID(), kept)
-	if running {
+	main := s.awaitMain(limited, docker, container.ID(), kept)
+	if main.running {
 		return s.tellOfPost(kept, "the container of the step is still at work and was left alone",
 			"wait until the lock is free, then run the same command again", nil)
 	}
+	kept.reported = kept.reported || main.spoke
 	message, remedy := "it was killed before it could say how it ended", "run the same command again"
 	if !kept.interrupted.IsZero() {
 		message = "interrupted by a signal before everything was done"
@@ -80,63 +85,79 @@ func (s *step) post(ctx context.Context, in *ci.Inputs) error {
 	if err != nil {
 		return blind(err)
 	}
-	if !ended.IsZero() {
+	if !main.at.IsZero() {
 		// There is nothing to wait for, so what there is to do is done in any case.
 		limited, cancel = context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
 	} else if !kept.ended {
 		s.log.Info().Msg("whether the step's process is gone cannot be seen: a lock that it left is released when it was not renewed for two and a half minutes")
 	}
-	left, err := s.engine.CleanUpAfter(limited, kept.owner, ended, kept.stacks)
+	left, err := s.engine.CleanUpAfter(limited, kept.owner, main.at, kept.stacks)
 	if err != nil {
 		return blind(err)
 	}
 	return s.tellOfPost(kept, message, remedy, left)
 }
 
+// An end is what the post step knows of the container of the step.
+type end struct {
+	at      time.Time // zero when it cannot be seen
+	running bool      // it is still at work, and no time is left to wait
+	spoke   bool      // it was seen to end by itself, and told so everywhere
+}
+
 // awaitMain waits for the container of the step, which the engine that runs
-// self may see, and shows what it prints that nobody saw. It returns when that
-// ended; zero when it cannot be seen.
-func (s *step) awaitMain(ctx context.Context, docker *container.Engine, self string, kept memento) (ended time.Time, running bool) {
+// self may see, and shows what it prints that nobody saw.
+func (s *step) awaitMain(ctx context.Context, docker *container.Engine, self string, kept memento) end {
 	if kept.container == "" || !docker.Own(ctx, self) {
-		return time.Time{}, false
+		return end{}
 	}
 	st, err := docker.State(ctx, kept.container)
 	if err != nil {
 		s.log.Warn().Msg(report.Line(err.Error()))
-		return time.Time{}, false
+		return end{}
 	}
 	if !st.Running {
-		return st.Ended, false
+		return end{at: st.Ended}
 	}
 	s.log.Info().Msg("the container of the step is still at work; its log goes on here")
 	var since time.Time
 	if !kept.interrupted.IsZero() {
 		since = kept.interrupted.Add(signals.KillAfter - 100*time.Millisecond) // up to then the runner read it
 	}
-	log := &replay{surface: s.surface, to: s.children}
-	if err := docker.Follow(ctx, kept.container, since, log); err != nil {
-		s.log.Warn().Msg(report.Line(err.Error()))
-	}
-	log.close()
-	s.check(s.children.Close())
-	for {
-		st, err := docker.State(ctx, kept.container)
-		switch {
-		case ctx.Err() != nil:
-			return time.Time{}, true
-		case err != nil: // nothing more can be seen
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	var shown sync.WaitGroup
+	shown.Go(func() {
+		log := &replay{surface: s.surface, to: s.children}
+		if err := docker.Follow(following, kept.container, since, log); err != nil {
 			s.log.Warn().Msg(report.Line(err.Error()))
-			return time.Time{}, false
-		case !st.Running:
-			s.log.Info().Msg("the container of the step has ended")
-			return st.Ended, false
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		log.close()
+		s.check(s.children.Close())
+	})
+	code, err := docker.Wait(ctx, kept.container)
+	at := time.Now()
+	if err != nil {
+		stop()
 	}
+	limit := time.AfterFunc(restOfLog, stop)
+	defer limit.Stop()
+	shown.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return end{running: true}
+	case err != nil: // nothing more can be seen, or it went this moment
+		s.log.Warn().Msg(report.Line(err.Error()))
+		if st, err := docker.State(ctx, kept.container); err == nil && !st.Running {
+			return end{at: st.Ended}
+		}
+		return end{}
+	}
+	s.log.Info().Msgf("the container of the step has ended with exit code %d", code)
+	// A cancelled one may have had no time to tell; a killed one has a code of
+	// neither kind.
+	return end{at: at, spoke: code == 0 || code == result.Failed.ExitCode() || code == result.Partial.ExitCode()}
 }
 
 // tellOfPost reports the end of a step that could not do it itself. Without left

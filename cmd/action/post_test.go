@@ -28,7 +28,8 @@ type dockerEngine struct {
 	running    atomic.Bool
 	log        string
 	since      string
-	unfinished bool // the log does not end
+	unfinished bool // the log does not end, and neither does the container
+	code       int
 }
 
 func (d *dockerEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -41,15 +42,20 @@ func (d *dockerEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		io.WriteString(w, `{"State":{"Status":"running","Running":true}}`)
+	case "/containers/" + d.main + "/wait":
+		if d.unfinished {
+			<-r.Context().Done()
+			return
+		}
+		d.running.Store(false)
+		fmt.Fprintf(w, `{"StatusCode":%d}`, d.code)
 	case "/containers/" + d.main + "/logs":
 		d.since = r.URL.Query().Get("since")
 		w.Write(append(binary.BigEndian.AppendUint32([]byte{1, 0, 0, 0}, uint32(len(d.log))), d.log...))
 		w.(http.Flusher).Flush()
 		if d.unfinished {
 			<-r.Context().Done()
-			return
 		}
-		d.running.Store(false)
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
@@ -67,6 +73,7 @@ func TestPostStepWaitsForTheContainer(t *testing.T) {
 		patient bool // otherwise the time is over once the log was shown
 		ended   bool
 		running bool
+		spoke   bool
 		prints  []string
 		since   string
 	}{
@@ -78,9 +85,15 @@ func TestPostStepWaitsForTheContainer(t *testing.T) {
 		{name: "a step that did not know its container (S-440)", patient: true,
 			engine: &dockerEngine{self: "post", main: main}, self: "post"},
 		{name: "one at work is waited for, and the rest of its log is shown (G-0.4)", patient: true, runs: true,
-			engine: &dockerEngine{self: "post", main: main, log: "saved at last\n::stop-commands::x\n::set-output name=a::b\n::error title=T::it%0Afailed\nunfinished"},
+			engine: &dockerEngine{self: "post", main: main, code: 130, log: "saved at last\n::stop-commands::x\n::set-output name=a::b\n::error title=T::it%0Afailed\nunfinished"},
 			self:   "post", kept: memento{container: main, interrupted: cancelled}, ended: true,
 			prints: []string{"saved at last", "it\nfailed", "unfinished"}, since: "1700000009.900000000"},
+		{name: "one that ended by itself has told so (G-8.8)", patient: true, runs: true,
+			engine: &dockerEngine{self: "post", main: main, log: "deployed\n"},
+			self:   "post", kept: memento{container: main}, ended: true, spoke: true, prints: []string{"deployed"}},
+		{name: "one that was killed has not (G-8.8)", patient: true, runs: true,
+			engine: &dockerEngine{self: "post", main: main, log: "at work\n", code: 137},
+			self:   "post", kept: memento{container: main}, ended: true, prints: []string{"at work"}},
 		{name: "one that outlasts the limit is left alone (S-440)", runs: true,
 			engine: &dockerEngine{self: "post", main: main, log: "still at it\n", unfinished: true},
 			self:   "post", kept: memento{container: main}, running: true, prints: []string{"still at it"}},
@@ -111,9 +124,9 @@ func TestPostStepWaitsForTheContainer(t *testing.T) {
 			s := newStep(window, ci.New([]string{"GITHUB_ACTIONS=true"}, out, io.Discard))
 			s.log = zerolog.Nop()
 			s.children = &children{surface: s.surface}
-			ended, running := s.awaitMain(ctx, docker, tt.self, tt.kept)
-			if !ended.IsZero() != tt.ended || running != tt.running {
-				t.Errorf("ended %v, running %v", ended, running)
+			got := s.awaitMain(ctx, docker, tt.self, tt.kept)
+			if !got.at.IsZero() != tt.ended || got.running != tt.running || got.spoke != tt.spoke {
+				t.Errorf("got %+v", got)
 			}
 			for _, want := range tt.prints {
 				if !strings.Contains(out.String(), want) {
@@ -191,10 +204,9 @@ func TestPostStepLosesSight(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			seen := 0
+			var seen atomic.Int32
 			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				seen++
-				serve(seen, w)
+				serve(int(seen.Add(1)), w)
 			})}
 			go server.Serve(listener)
 			t.Cleanup(func() { server.Close() })
@@ -205,8 +217,8 @@ func TestPostStepLosesSight(t *testing.T) {
 			s := newStep(window, ci.New([]string{"GITHUB_ACTIONS=true"}, io.Discard, io.Discard))
 			s.log = zerolog.Nop()
 			s.children = &children{surface: s.surface}
-			if ended, running := s.awaitMain(t.Context(), docker, "post", memento{container: "main"}); !ended.IsZero() || running {
-				t.Errorf("ended %v, running %v; want nothing known", ended, running)
+			if got := s.awaitMain(t.Context(), docker, "post", memento{container: "main"}); got != (end{}) {
+				t.Errorf("got %+v, want nothing known", got)
 			}
 		})
 	}

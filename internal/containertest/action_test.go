@@ -66,6 +66,7 @@ func TestAction(t *testing.T) {
 	t.Run("deploy, again, and what cannot be", testDeploy)
 	t.Run("diff on a pull request", testPullRequest)
 	t.Run("cancel in the middle, and resume", testCancel)
+	t.Run("a container that outlives its client is waited for", testOutlived)
 	t.Run("table", testTable)
 	t.Run("a second signal, on a terminal", testSecondSignal)
 	if *figures {

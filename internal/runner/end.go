@@ -25,6 +25,14 @@ func (s *Step) Kill(ctx context.Context) error {
 	return err
 }
 
+// KillClient kills the docker client, as its machine may when memory is short.
+// The container goes on.
+func (s *Step) KillClient() {
+	s.signalled()
+	s.client.Process.Kill()
+	<-s.done
+}
+
 // Stop stops the container as an administrator does: SIGTERM, and SIGKILL ten
 // seconds later.
 func (s *Step) Stop(ctx context.Context) error {

@@ -19,7 +19,7 @@ import (
 // Socket is where the runner mounts the engine's socket.
 const Socket = "/var/run/docker.sock"
 
-// An Engine is a Docker engine behind a socket. Three of its calls are all that
+// An Engine is a Docker engine behind a socket. A few of its calls are all that
 // is wanted, so there is no client library: it would be larger than the program.
 type Engine struct {
 	client   *http.Client
@@ -120,10 +120,31 @@ func (e *Engine) Follow(ctx context.Context, id string, since time.Time, to io.W
 	return nil
 }
 
+// Wait waits until a container has ended, and returns what it exited with.
+func (e *Engine) Wait(ctx context.Context, id string) (code int, err error) {
+	res, err := e.ask(ctx, http.MethodPost, id, "wait", nil)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	var end struct{ StatusCode *int }
+	if err := decode(res, &end); err != nil {
+		return 0, fmt.Errorf("wait for container %.12s: %w", id, err)
+	}
+	if end.StatusCode == nil {
+		return 0, fmt.Errorf("wait for container %.12s: the answer has no exit code", id)
+	}
+	return *end.StatusCode, nil
+}
+
 func (e *Engine) get(ctx context.Context, id, what string, query url.Values) (*http.Response, error) {
+	return e.ask(ctx, http.MethodGet, id, what, query)
+}
+
+func (e *Engine) ask(ctx context.Context, method, id, what string, query url.Values) (*http.Response, error) {
 	// Without a version the engine answers by the newest that it knows.
 	u := url.URL{Scheme: "http", Host: "docker", Path: "/containers/" + id + "/" + what, RawQuery: query.Encode()}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
 		return nil, err
 	}

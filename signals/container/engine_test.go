@@ -126,6 +126,32 @@ func TestEngineThatHangs(t *testing.T) {
 	}
 }
 
+func TestWait(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		code   int
+		err    string
+	}{
+		"it ended well":             {200, `{"StatusCode":0}`, 0, ""},
+		"it was killed":             {200, `{"StatusCode":137,"Error":null}`, 137, ""},
+		"it is gone":                {404, `{"message":"No such container"}`, 0, "No such container"},
+		"what answers is no engine": {200, `{}`, 0, "no exit code"},
+	} {
+		e := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost || r.URL.Path != "/containers/abc/wait" {
+				t.Errorf("%s: asked for %s %s", name, r.Method, r.URL)
+			}
+			w.WriteHeader(tt.status)
+			io.WriteString(w, tt.body)
+		})
+		code, err := e.Wait(t.Context(), "abc")
+		if code != tt.code || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: got %d, %v", name, code, err)
+		}
+	}
+}
+
 func frame(stream byte, text string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{stream, 0, 0, 0}, uint32(len(text))), text...)
 }

@@ -50,6 +50,8 @@ type mapping struct {
 	done   map[string]bool // properties that a Finish takes
 	last   []any           // func(*Request, *In) error
 
+	textBytes bool
+
 	fields sync.Map // reflect.Type → map[string][]int
 }
 
@@ -164,6 +166,10 @@ func Custom[T any](path string, make func(v any) (T, error)) Option {
 		}
 	})
 }
+
+// TextBytes lets text go to members that are bytes, as it is. Without, that is
+// refused: it might be base64, or a document's.
+func TextBytes() Option { return optionFunc(func(m *mapping) { m.textBytes = true }) }
 
 // Finish has the last word on an input, and takes the properties named.
 func Finish[In any](set func(r *Request, in *In) error, properties ...string) Option {

@@ -186,6 +186,10 @@ func (d *decoder) slice(t reflect.Value, path string, v any) {
 		}
 		v = l
 	}
+	if text, ok := value.Text(v); ok && d.textBytes && t.Type() == bytesType {
+		t.SetBytes([]byte(text))
+		return
+	}
 	l, ok := v.([]any)
 	if !ok || t.Type() == bytesType {
 		d.fail(path, "a list", v)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/value"
@@ -109,12 +110,18 @@ func (m *mapping) from(s reflect.Value, path string, shape *schema.Property) (an
 	case reflect.Bool:
 		return s.Bool(), true
 	case reflect.Int, reflect.Int32, reflect.Int64:
+		if shape != nil && shape.Type == "string" {
+			return strconv.FormatInt(s.Int(), 10), true
+		}
 		return value.Int(s.Int()), true
 	case reflect.Float32, reflect.Float64:
 		return json.Number(strconv.FormatFloat(s.Float(), 'f', -1, 64)), true
 	case reflect.Slice:
-		if s.IsNil() || s.Type() == bytesType {
+		if s.IsNil() {
 			return nil, false
+		}
+		if s.Type() == bytesType {
+			return string(s.Bytes()), shape != nil && shape.Type == "string" && utf8.Valid(s.Bytes())
 		}
 		list := make([]any, 0, s.Len())
 		for i := range s.Len() {

@@ -81,6 +81,9 @@ func (w *Waiter) Wait(ctx context.Context, r *Request) error {
 			}
 			return err
 		}
+		if detail != "" {
+			state += ": " + detail
+		}
 		beat.Tell(r, state)
 		if err := Sleep(ctx, r.Draining, min(delay, left)); err != nil {
 			return err

@@ -55,6 +55,11 @@ func Resources() []provider.Resource {
 		glueResources(),
 		cloudTrailResources(),
 		appSyncResources(),
+		efsResources(),
+		elastiCacheResources(),
+		acmResources(),
+		cloudMapResources(),
+		wafResources(),
 	)
 }
 

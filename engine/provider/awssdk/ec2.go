@@ -162,20 +162,20 @@ func set(o *value.Object, name string, s *string) {
 	}
 }
 
-// unblocked deletes what other resources may be in the way of: interfaces and
-// addresses outlive what had them by up to some minutes. That is longer than
-// the retries wait, which therefore do not follow.
-func unblocked(ctx context.Context, r *provider.Request, remove func() error) error {
+// unblocked deletes what other resources may be in the way of, as the code busy
+// says: interfaces and addresses outlive what had them by up to some minutes.
+// That is longer than the retries wait, which therefore do not follow.
+func unblocked(ctx context.Context, r *provider.Request, busy string, remove func() error) error {
 	beat := provider.Heartbeat{What: r.LogicalID + ": waiting for what depends on it to go"}
 	for n := 1; ; n++ {
 		err := remove()
-		if !provider.HasCode(err, "DependencyViolation") {
+		if !provider.HasCode(err, busy) {
 			return err
 		}
 		if n == 12 {
 			return retry.Terminal(err)
 		}
-		beat.Tell(r, "DependencyViolation")
+		beat.Tell(r, busy)
 		if err := provider.Sleep(ctx, r.Draining, min(time.Duration(n*n)*time.Second, 30*time.Second)); err != nil {
 			return err
 		}

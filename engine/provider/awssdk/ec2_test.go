@@ -268,7 +268,7 @@ func TestUnblocked(t *testing.T) {
 			"it stays":           {100, 12, 235 * time.Second},
 		} {
 			start, attempts := time.Now(), 0
-			err := unblocked(t.Context(), &provider.Request{}, func() error {
+			err := unblocked(t.Context(), &provider.Request{}, "DependencyViolation", func() error {
 				if attempts++; attempts <= test.refusals {
 					return refusal
 				}

@@ -100,7 +100,7 @@ func gatewayAttachment() provider.Resource {
 			return provider.Updated{PhysicalID: made.PhysicalID, Attributes: made.Attributes}, err
 		},
 		Delete: func(ctx context.Context, r *provider.Request) error {
-			return unblocked(ctx, r, func() error { return detachGateway(ctx, r) })
+			return unblocked(ctx, r, "DependencyViolation", func() error { return detachGateway(ctx, r) })
 		},
 		Gone: attachmentGone,
 		Find: func(ctx context.Context, r *provider.Request) (string, error) {

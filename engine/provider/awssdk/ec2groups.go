@@ -59,7 +59,7 @@ func securityGroup() provider.Resource {
 			return made, nil
 		},
 		Delete: func(ctx context.Context, r *provider.Request) error {
-			return unblocked(ctx, r, func() error {
+			return unblocked(ctx, r, "DependencyViolation", func() error {
 				return withoutLambda(ctx, r, "group-id", func() error {
 					_, err := ec2Client(r.Session).DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &r.PhysicalID})
 					return err

@@ -57,7 +57,7 @@ func subnet() provider.Resource {
 		},
 		Update: updateSubnet,
 		Delete: func(ctx context.Context, r *provider.Request) error {
-			return unblocked(ctx, r, func() error {
+			return unblocked(ctx, r, "DependencyViolation", func() error {
 				return withoutLambda(ctx, r, "subnet-id", func() error {
 					_, err := ec2Client(r.Session).DeleteSubnet(ctx, &ec2.DeleteSubnetInput{SubnetId: &r.PhysicalID})
 					return err

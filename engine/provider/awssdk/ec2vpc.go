@@ -44,7 +44,7 @@ func vpc() provider.Resource {
 			return provider.Updated{}, err
 		},
 		Delete: func(ctx context.Context, r *provider.Request) error {
-			return unblocked(ctx, r, func() error {
+			return unblocked(ctx, r, "DependencyViolation", func() error {
 				_, err := ec2Client(r.Session).DeleteVpc(ctx, &ec2.DeleteVpcInput{VpcId: &r.PhysicalID})
 				return err
 			})

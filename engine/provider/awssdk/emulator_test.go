@@ -84,6 +84,9 @@ type life struct {
 	// What the emulator cannot do: find again, or say that what is deleted once
 	// more is gone.
 	noFind, deletedOnce bool
+	// undeleted says why the emulator does not delete it.
+	undeleted string
+	wait      provider.WaitMode
 }
 
 func describe(t *testing.T, typ string) provider.Resource {
@@ -112,7 +115,7 @@ func (l life) run(t *testing.T, s *provider.Session) {
 	defer cancel()
 	d := provider.Drive(describe(t, l.typ), nil)
 	request := func() *provider.Request {
-		return &provider.Request{Session: s, Stack: stack, LogicalID: "Res", Type: l.typ, Name: l.physical}
+		return &provider.Request{Session: s, Stack: stack, LogicalID: "Res", Type: l.typ, Name: l.physical, Wait: l.wait}
 	}
 
 	var id string
@@ -189,7 +192,7 @@ func (l life) run(t *testing.T, s *provider.Session) {
 	}
 
 	for _, when := range []string{"delete", "delete again"} {
-		if l.deletedOnce && when != "delete" {
+		if l.deletedOnce && when != "delete" || l.undeleted != "" {
 			break
 		}
 		r := request()

@@ -1,8 +1,14 @@
 package awssdk
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	dns "github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/org/cdkd-action/engine/provider"
 )
@@ -27,8 +33,15 @@ func TestLives(t *testing.T) {
 	pool := made(t, s, "AWS::Cognito::UserPool", "lives-pool", `{}`)
 	database := made(t, s, "AWS::Glue::Database", "", `{"CatalogId": "123456789012", "DatabaseInput": {"Name": "tables"}}`)
 	bucket := made(t, s, "AWS::S3::Bucket", "lives-trail", `{}`)
-	subnet := made(t, s, "AWS::EC2::Subnet", "", fmt.Sprintf(`{"VpcId": %q, "CidrBlock": "10.9.0.0/24"}`,
-		made(t, s, "AWS::EC2::VPC", "", `{"CidrBlock": "10.9.0.0/16"}`)))
+	vpc := made(t, s, "AWS::EC2::VPC", "", `{"CidrBlock": "10.9.0.0/16"}`)
+	subnet := made(t, s, "AWS::EC2::Subnet", "", fmt.Sprintf(`{"VpcId": %q, "CidrBlock": "10.9.0.0/24"}`, vpc))
+	var groups []string
+	for _, name := range []string{"lives-one", "lives-two"} {
+		groups = append(groups, made(t, s, "AWS::EC2::SecurityGroup", name, fmt.Sprintf(`{"GroupName": %q, "GroupDescription": "d", "VpcId": %q}`, name, vpc)))
+	}
+	files := made(t, s, "AWS::EFS::FileSystem", "lives-files", `{}`)
+	namespace := made(t, s, "AWS::ServiceDiscovery::HttpNamespace", "lives-namespace", `{"Name": "lives-services"}`)
+	zone := made(t, s, "AWS::Route53::HostedZone", "lives-zone", `{"Name": "lives.example"}`)
 	for name, l := range map[string]life{
 		"user pool": {typ: "AWS::Cognito::UserPool", physical: "pool", unread: []string{"EnabledMfas", "UserPoolTags", "Policies", "AdminCreateUserConfig"}, steps: []step{
 			{name: "with a policy and second factors", props: `{"UserPoolName": "pool", "AutoVerifiedAttributes": ["email"],
@@ -78,6 +91,48 @@ func TestLives(t *testing.T) {
 			{name: "with keys", props: `{"Name": "api", "AuthenticationType": "API_KEY", "Tags": [{"Key": "a", "Value": "1"}]}`},
 			{name: "with roles", props: `{"Name": "api", "AuthenticationType": "AWS_IAM", "XrayEnabled": true, "Tags": [{"Key": "a", "Value": "2"}]}`},
 		}},
+		"file system": {typ: "AWS::EFS::FileSystem", unread: []string{"FileSystemPolicy"}, steps: []step{
+			{name: "that is encrypted", props: `{"Encrypted": true, "PerformanceMode": "generalPurpose", "LifecyclePolicies": [{"TransitionToIA": "AFTER_30_DAYS"}], "FileSystemTags": [{"Key": "a", "Value": "1"}]}`},
+			{name: "tagged otherwise", props: `{"Encrypted": true, "PerformanceMode": "generalPurpose", "FileSystemTags": [{"Key": "a", "Value": "2"}]}`},
+		}},
+		"mount target": {typ: "AWS::EFS::MountTarget", steps: []step{
+			{name: "in a group", props: fmt.Sprintf(`{"FileSystemId": %q, "SubnetId": %q, "SecurityGroups": [%q]}`, files, subnet, groups[0])},
+			{name: "in another", props: fmt.Sprintf(`{"FileSystemId": %q, "SubnetId": %q, "SecurityGroups": [%q]}`, files, subnet, groups[1])},
+		}},
+		"access point": {typ: "AWS::EFS::AccessPoint", steps: []step{
+			{name: "of a user", props: fmt.Sprintf(`{"FileSystemId": %q, "PosixUser": {"Uid": "7", "Gid": "8"}, "AccessPointTags": [{"Key": "a", "Value": "1"}]}`, files)},
+			{name: "tagged otherwise", props: fmt.Sprintf(`{"FileSystemId": %q, "PosixUser": {"Uid": "7", "Gid": "8"}, "AccessPointTags": [{"Key": "a", "Value": "2"}]}`, files)},
+		}},
+		"cache subnet group": {typ: "AWS::ElastiCache::SubnetGroup", physical: "cached", id: "cached", undeleted: "it answers the call with status 500", steps: []step{
+			{name: "of a subnet", props: fmt.Sprintf(`{"CacheSubnetGroupName": "cached", "Description": "one", "SubnetIds": [%q], "Tags": [{"Key": "a", "Value": "1"}]}`, subnet)},
+		}},
+		"cache cluster": {typ: "AWS::ElastiCache::CacheCluster", physical: "cache", id: "cache", undeleted: "it stays in the state deleting", steps: []step{
+			{name: "of one node", props: `{"ClusterName": "cache", "Engine": "redis", "CacheNodeType": "cache.t3.micro", "NumCacheNodes": 1, "Tags": [{"Key": "a", "Value": "1"}]}`},
+			{name: "tagged otherwise", props: `{"ClusterName": "cache", "Engine": "redis", "CacheNodeType": "cache.t3.micro", "NumCacheNodes": 1, "Tags": [{"Key": "a", "Value": "2"}]}`},
+		}},
+		"private namespace": {typ: "AWS::ServiceDiscovery::PrivateDnsNamespace", steps: []step{
+			{name: "of a network", props: fmt.Sprintf(`{"Name": "lives.internal", "Vpc": %q, "Description": "one", "Tags": [{"Key": "a", "Value": "1"}]}`, vpc)},
+			{name: "described otherwise", props: fmt.Sprintf(`{"Name": "lives.internal", "Vpc": %q, "Description": "two", "Tags": [{"Key": "a", "Value": "2"}]}`, vpc)},
+		}},
+		"HTTP namespace": {typ: "AWS::ServiceDiscovery::HttpNamespace", refused: map[string]string{"described otherwise": "GetOperationInput.OperationId"}, steps: []step{
+			{name: "described", props: `{"Name": "lives-http", "Description": "one", "Tags": [{"Key": "a", "Value": "1"}]}`},
+			{name: "described otherwise", props: `{"Name": "lives-http", "Description": "two", "Tags": [{"Key": "a", "Value": "2"}]}`},
+		}},
+		"discovery service": {typ: "AWS::ServiceDiscovery::Service", steps: []step{
+			{name: "described", props: fmt.Sprintf(`{"Name": "orders", "NamespaceId": %q, "Description": "one", "Tags": [{"Key": "a", "Value": "1"}]}`, namespace)},
+			{name: "described otherwise", props: fmt.Sprintf(`{"Name": "orders", "NamespaceId": %q, "Description": "two", "Tags": [{"Key": "a", "Value": "2"}]}`, namespace)},
+		}},
+		"web ACL": {typ: "AWS::WAFv2::WebACL", physical: "shield", steps: []step{
+			{name: "that lets through", props: `{"Name": "shield", "Scope": "REGIONAL", "DefaultAction": {"Allow": {}}, "VisibilityConfig": {"CloudWatchMetricsEnabled": true, "MetricName": "m", "SampledRequestsEnabled": true}, "Tags": [{"Key": "a", "Value": "1"}]}`},
+			{name: "that blocks a word", props: `{"Name": "shield", "Scope": "REGIONAL", "DefaultAction": {"Block": {}}, "VisibilityConfig": {"CloudWatchMetricsEnabled": true, "MetricName": "m", "SampledRequestsEnabled": true},
+				"Rules": [{"Name": "word", "Priority": 0, "Action": {"Block": {}}, "VisibilityConfig": {"CloudWatchMetricsEnabled": true, "MetricName": "w", "SampledRequestsEnabled": true},
+					"Statement": {"ByteMatchStatement": {"SearchString": "badbot", "FieldToMatch": {"SingleHeader": {"Name": "user-agent"}}, "PositionalConstraint": "CONTAINS", "TextTransformations": [{"Priority": 0, "Type": "NONE"}]}}}], "Tags": [{"Key": "a", "Value": "2"}]}`},
+		}},
+		// Its certificates are issued after a minute.
+		"certificate": {typ: "AWS::CertificateManager::Certificate", wait: provider.WaitNone, steps: []step{
+			{name: "proved in a zone", seen: func(ctx context.Context, id string) (any, error) { return unproved(ctx, s, zone, id) }, want: []string(nil), props: fmt.Sprintf(`{"DomainName": "lives.example", "SubjectAlternativeNames": ["*.lives.example"], "ValidationMethod": "DNS", "DomainValidationOptions": [{"DomainName": "lives.example", "HostedZoneId": %[1]q}, {"DomainName": "*.lives.example", "HostedZoneId": %[1]q}], "Tags": [{"Key": "a", "Value": "1"}]}`, zone)},
+			{name: "tagged otherwise", props: fmt.Sprintf(`{"DomainName": "lives.example", "SubjectAlternativeNames": ["*.lives.example"], "ValidationMethod": "DNS", "DomainValidationOptions": [{"DomainName": "lives.example", "HostedZoneId": %[1]q}, {"DomainName": "*.lives.example", "HostedZoneId": %[1]q}], "Tags": [{"Key": "a", "Value": "2"}]}`, zone)},
+		}},
 		// The emulator forgets a group that it modifies.
 		"database subnet group": {typ: "AWS::RDS::DBSubnetGroup", physical: "subnets", id: "subnets", steps: []step{
 			{name: "of a subnet", props: fmt.Sprintf(`{"DBSubnetGroupName": "subnets", "DBSubnetGroupDescription": "one", "SubnetIds": [%q], "Tags": [{"Key": "a", "Value": "1"}]}`, subnet)},
@@ -94,4 +149,33 @@ func TestLives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { l.run(t, s) })
 	}
+}
+
+// unproved are the records that a certificate asks for and that are not in the
+// zone.
+func unproved(ctx context.Context, s *provider.Session, zone, certificate string) (missing []string, err error) {
+	c, err := describeCertificate(ctx, &provider.Request{Session: s, PhysicalID: certificate})
+	if err != nil {
+		return nil, err
+	}
+	if len(c.DomainValidationOptions) == 0 {
+		return []string{"it asks for none"}, nil
+	}
+	records, err := route53Client(s).ListResourceRecordSets(ctx, &route53.ListResourceRecordSetsInput{HostedZoneId: &zone})
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]string{}
+	for _, r := range records.ResourceRecordSets {
+		if r.Type == dns.RRTypeCname {
+			there[strings.TrimSuffix(aws.ToString(r.Name), ".")] = aws.ToString(r.ResourceRecords[0].Value)
+		}
+	}
+	for _, v := range c.DomainValidationOptions {
+		name := strings.TrimSuffix(aws.ToString(v.ResourceRecord.Name), ".")
+		if there[name] != aws.ToString(v.ResourceRecord.Value) {
+			missing = append(missing, name)
+		}
+	}
+	return missing, nil
 }

@@ -1,6 +1,11 @@
 package awssdk
 
 import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -107,6 +112,14 @@ var peculiarities = map[string]peculiar{
 		{"DBSnapshotIdentifier", "DBClusterSnapshotIdentifier", "SourceDBClusterIdentifier"},
 		{"DBSnapshotIdentifier", "DBClusterSnapshotIdentifier", "RestoreTime", "UseLatestRestorableTime", "SourceDbiResourceId", "SourceDBInstanceAutomatedBackupsArn"},
 	}},
+	"AWS::CertificateManager::Certificate": {fixed: map[string]fixed{"DomainValidationOptions.DomainName": exactly("sent.example")}},
+	"AWS::EFS::AccessPoint": {fixed: map[string]fixed{
+		"PosixUser.Gid": exactly("12321"), "PosixUser.Uid": exactly("12322"), "PosixUser.SecondaryGids": marked([]any{"12323"}, "12323"),
+		"RootDirectory.CreationInfo.OwnerGid": exactly("12324"), "RootDirectory.CreationInfo.OwnerUid": exactly("12325"),
+	}},
+	"AWS::ElastiCache::CacheCluster": {stays: []string{"TransitEncryptionEnabled", "PreferredAvailabilityZone"}},
+	"AWS::ServiceDiscovery::Service": {needs: []string{"Name"}},
+	"AWS::WAFv2::WebACL":             {fixed: searches(), without: [][]string{pathsEnding("AWS::WAFv2::WebACL", ".SearchStringBase64"), pathsEnding("AWS::WAFv2::WebACL", ".SearchString")}},
 	"AWS::Scheduler::Schedule": {fixed: map[string]fixed{
 		"StartDate": marked(someTime, "1927857906"), "EndDate": marked("2031-02-03T04:05:07Z", "1927857907"),
 	}},
@@ -124,6 +137,34 @@ var peculiarities = map[string]peculiar{
 		"RequestMappingTemplateS3Location":  marked("s3://bucket/sentRequest", "sentRequest"),
 		"ResponseMappingTemplateS3Location": marked("s3://bucket/sentResponse", "sentResponse"),
 	}, without: [][]string{{"CodeS3Location", "RequestMappingTemplateS3Location", "ResponseMappingTemplateS3Location"}, {"Code", "RequestMappingTemplate", "ResponseMappingTemplate"}}},
+}
+
+// pathsEnding are the paths of a type's samples that end so.
+func pathsEnding(typ, end string) (paths []string) {
+	t, _ := schema.Lookup(typ)
+	for _, l := range (&sampler{typ: t}).sample().leaves {
+		if strings.HasSuffix(l.path, end) {
+			paths = append(paths, l.path)
+		}
+	}
+	return paths
+}
+
+// searches are the texts that a web ACL's statements search for: they go as
+// base64.
+func searches() map[string]fixed {
+	values := map[string]fixed{}
+	for i, path := range pathsEnding("AWS::WAFv2::WebACL", ".SearchString") {
+		text := fmt.Sprintf("search%d", 100000+i)
+		values[path] = marked(text, base64.StdEncoding.EncodeToString([]byte(text)))
+	}
+	// Of these the presence is what is sent.
+	for _, end := range strings.Fields(".OverrideAction.Count .OverrideAction.None .AllQueryArguments .MatchPattern.All .FieldToMatch.Method .FieldToMatch.QueryString .FieldToMatch.UriPath .CustomKeys.ASN .CustomKeys.ForwardedIP .CustomKeys.HTTPMethod .CustomKeys.IP") {
+		for _, path := range pathsEnding("AWS::WAFv2::WebACL", end) {
+			values[path] = fixed{is: &value.Object{}}
+		}
+	}
+	return values
 }
 
 // Old spellings of a rule say the same as new ones, which win.

@@ -244,6 +244,10 @@ func fill(v reflect.Value, operation, name string, depth int) {
 		v.SetString(wellValue(v, operation, name))
 	case reflect.Int32, reflect.Int64:
 		v.SetInt(1)
+	case reflect.Map:
+		if name == "Targets" { // of an operation: the ids of what it made
+			v.Set(reflect.ValueOf(map[string]string{"NAMESPACE": "made"}))
+		}
 	}
 }
 
@@ -267,6 +271,7 @@ var answers = map[string]string{
 	"CloudFront GetDistribution.Status":          "Deployed",
 	"Lambda PublishLayerVersion.LayerVersionArn": "arn:aws:lambda:eu-west-1:123456789012:layer:made:1",
 	"Route 53 ListHostedZonesByName.Name":        "sent.example.",
+	"ACM DescribeCertificate.DomainName":         "sent.example",
 }
 
 func wellValue(v reflect.Value, operation, name string) string {

@@ -136,7 +136,7 @@ func (s *sampler) value(path string, shape *schema.Property, above []*schema.Pro
 
 func (s *sampler) text(path string) string {
 	s.n++
-	text := fmt.Sprintf("sent%dx", 10000+s.n)
+	text := fmt.Sprintf("sent%dxxx", 10000+s.n) // which is base64 too
 	s.out = append(s.out, leaf{path: path, mark: text})
 	return text
 }

@@ -11,6 +11,7 @@ const (
 	Deploy      Name = "deploy"
 	Diff        Name = "diff"
 	Check       Name = "check"
+	Drift       Name = "drift"
 	Destroy     Name = "destroy"
 	Synth       Name = "synth"
 	List        Name = "list"
@@ -104,6 +105,8 @@ type Inputs struct {
 	Pending          []string
 	DryRun           bool
 	Fail             bool
+	Accept           bool
+	Revert           bool
 	Yes              bool
 	RemoveProtection bool
 	PurgeEvents      bool
@@ -136,6 +139,9 @@ type Inputs struct {
 	CommentKey  string
 	ShowValues  []string
 	PlanFile    string
+	DriftIssues bool
+
+	CaptureObservedState bool
 
 	Assets             bool
 	AssetBucket        string

@@ -40,6 +40,7 @@ func Outputs() []Output {
 		{"assembly", "Of `synth`: the folder of the cloud assembly."},
 		{"plan-digest", "The name of what would be done, for `approved-plan`; empty when nothing would. It belongs to the pull request, if the run is for one."},
 		{"plan-file", "The file that the input `plan-file` named, when the report was written there."},
+		{"drifted", "Of `drift`: `true` when something is not as recorded, or was not before it was accepted or reverted."},
 		{"comment-url", "The address of the pull request comment."},
 		{"run-id", "The id under which the run is recorded in the state bucket."},
 	}

@@ -33,6 +33,18 @@ var commands = []Command{
 		Description: "Show what a deploy would do, property by property. Writes nothing to AWS."},
 	{Name: Check, MaxStacks: -1,
 		Description: "Compare what a deploy would do with what the comment on the pull request said it would, and change nothing: in a merge queue, or before a deploy. A difference is the outcome `plan-changed`."},
+	{Name: Drift, MaxStacks: -1, Consent: "changes resources, or what is recorded of them",
+		Description: "Compare what is recorded of stacks with what AWS says of their resources, property by property. Exits with 1 when something has drifted, and with 2 when something could not be compared that should have been. Stacks that are named, or all, are those that are recorded, without the app, unless app is given. With `accept` or `revert`, bring the two together.",
+		asks:        func(in *Inputs) bool { return (in.Accept || in.Revert) && !in.DryRun },
+		refuse: func(in *Inputs) (string, string) {
+			if in.Accept && in.Revert {
+				return "revert", "give either accept or revert, not both"
+			}
+			if in.DryRun && !in.Accept && !in.Revert {
+				return "dry-run", "it is for accept or revert; without these nothing is written"
+			}
+			return "", ""
+		}},
 	{Name: Destroy, MaxStacks: -1, Consent: "deletes the resources of the stacks",
 		Description: "Delete the resources of stacks and what is recorded of them."},
 	{Name: Synth, MaxStacks: -1,
@@ -167,10 +179,10 @@ type Input struct {
 
 var (
 	onApp     = []Name{Deploy, Diff, Check, Destroy}
-	selects   = []Name{Deploy, Diff, Check, Destroy, Synth, List, Publish, Scrub}
+	selects   = []Name{Deploy, Diff, Check, Drift, Destroy, Synth, List, Publish, Scrub}
 	readApp   = slices.Concat(selects, []Name{OrphanPaths})
 	lookAtApp = slices.Concat(readApp, []Name{Doctor})
-	onState   = []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish}
+	onState   = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish}
 	changing  = []Name{Deploy, Destroy, Rollback, StateDestroy, Sweep}
 )
 
@@ -179,13 +191,13 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one; `synth` and `list` then take all."},
 	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(selects, []Name{StateDestroy, StateRefresh, EventsPrune}),
-		Description: "Take all stacks of the app; for `state destroy` and `state refresh-observed`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
+		Description: "Take all stacks of the app; for `drift` without app, `state destroy` and `state refresh-observed`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
 	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: selects, Restricts: true,
 		Description: "Take only the stacks that were named, without those they depend on."},
-	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{OrphanPaths, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}, Restricts: true,
+	{Name: "stack-region", Field: func(in *Inputs) any { return &in.StackRegion }, Commands: []Name{Drift, OrphanPaths, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, StateRefresh, Events, EventsPrune, ForceUnlock}, Restricts: true,
 		Description: "The region of the stack's record, where the same name is recorded in several."},
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: lookAtApp,
@@ -222,11 +234,15 @@ var table = []Input{
 	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,
 		Description: "What the keys in the state bucket begin with."},
 
-	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, OrphanPaths, Scrub, Sweep, StateMigrate, StateRefresh}, Restricts: true,
+	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, Drift, OrphanPaths, Scrub, Sweep, StateMigrate, StateRefresh}, Restricts: true,
 		Description: "Say what would be done and write nothing."},
+	{Name: "accept", Field: func(in *Inputs) any { return &in.Accept }, Default: "false", Commands: []Name{Drift},
+		Description: "Record what is in AWS in place of what was recorded. What the app declares otherwise shows in the next diff."},
+	{Name: "revert", Field: func(in *Inputs) any { return &in.Revert }, Default: "false", Commands: []Name{Drift},
+		Description: "Update resources in AWS back to what is recorded. What can only be replaced, or was deleted, is left and reported."},
 	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff, Scrub},
 		Description: "Exit with 1 when something would change; for `scrub`, when a secret was found."},
-	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{Bootstrap, OrphanPaths, StateOrphan, StateMigrate, EventsPrune}),
+	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{Bootstrap, OrphanPaths, StateOrphan, StateMigrate, EventsPrune, Drift}),
 		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
 	{Name: "require-approval", Field: func(in *Inputs) any { return &in.RequireApproval }, Default: string(ApprovalNever), Commands: []Name{Deploy},
 		Allowed:     []string{string(ApprovalNever), string(ApprovalBroadening), string(ApprovalAnyChange)},
@@ -255,6 +271,8 @@ var table = []Input{
 		Description: "Delete resources without the final snapshot that their policy `Snapshot` asks for. Their data is lost."},
 	{Name: "purge-events", Field: func(in *Inputs) any { return &in.PurgeEvents }, Default: "false", Commands: []Name{Destroy, Sweep},
 		Description: "Delete the history of the runs of a stack that is gone, too."},
+	{Name: "capture-observed-state", Field: func(in *Inputs) any { return &in.CaptureObservedState }, Default: "true", Commands: []Name{Deploy},
+		Description: "After a deploy was reported and the locks are free, read back what resources are like and record it, for `drift` to be told by. Without it, drift is told by what the app declares. `context.cdkd.captureObservedState` of `cdk.json` can switch it off, too."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
 		Description: "Publish no assets; they are known to be in place."},
 	{Name: "use-cdk-bootstrap-assets", Field: func(in *Inputs) any { return &in.CDKStorage }, Default: "false", Commands: []Name{Deploy, Diff, Check, Publish, Doctor},
@@ -279,10 +297,10 @@ var table = []Input{
 
 	{Name: "lock-wait", Field: func(in *Inputs) any { return &in.LockWait }, Default: "0s", Commands: []Name{Deploy, Rollback, Scrub},
 		Description: "How long to keep trying for a lock that somebody else holds, beyond the few seconds that are always tried, such as `10m`."},
-	{Name: "resource-timeout", Field: func(in *Inputs) any { return &in.ResourceTimeout }, Default: "30m", Commands: changing, Positive: true,
+	{Name: "resource-timeout", Field: func(in *Inputs) any { return &in.ResourceTimeout }, Default: "30m", Commands: slices.Concat(changing, []Name{Drift}), Positive: true,
 		Description: "How long one operation on one resource may take."},
-	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Commands: changing, Positive: true,
-		Description: "How many resources of a stack are worked on at once. By default 10 of each AWS service, and 64 in all."},
+	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Commands: slices.Concat(changing, []Name{Drift}), Positive: true,
+		Description: "How many resources of a stack are worked on at once. By default 10 of each AWS service, and 64 in all; for `drift`, 4."},
 	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: slices.Concat(onApp, []Name{StateDestroy, Sweep}), Positive: true,
 		Description: "How many independent stacks are worked on at once."},
 
@@ -290,14 +308,16 @@ var table = []Input{
 		ActionDefault: "${{ github.token }}",
 		Description:   "The token that writes the pull request comment, for which it needs `pull-requests: write`, and reads the reviewed plan. Without the permission the report is in the step summary only."},
 	{Name: "comment", Field: func(in *Inputs) any { return &in.Comment }, Default: string(CommentUpdate), ActionOnly: true,
-		Commands: onApp, Allowed: []string{string(CommentUpdate), string(CommentRepost), string(CommentChanges), string(CommentOff)},
+		Commands: slices.Concat(onApp, []Name{Drift}), Allowed: []string{string(CommentUpdate), string(CommentRepost), string(CommentChanges), string(CommentOff)},
 		Description: "What a run for a pull request says there: `update` keeps one comment up to date; `repost` folds the one of the run before away and writes a new one, at the end of the conversation; `changes` is `update`, but writes no first comment while nothing changes; `off` says nothing. The jobs of a matrix share one comment, with a section for each."},
 	{Name: "show-values", Field: func(in *Inputs) any { return &in.ShowValues }, Commands: onApp,
 		Description: "Values to show in reports although they stand where secrets often do, such as in a function's environment: as `LogicalId:Environment.Variables.LOG_LEVEL`, with a resource type or `Outputs` in place of the logical id, and `*` for any one name. What is known to be a secret, or looks like a credential, stays hidden."},
 	{Name: "plan-file", Field: func(in *Inputs) any { return &in.PlanFile }, Commands: onApp,
 		Description: "A file for the whole report: as JSON when its name ends in `.json`, else as Markdown. It is relative to the workspace, and a step after this one can upload it."},
-	{Name: "comment-key", Field: func(in *Inputs) any { return &in.CommentKey }, ActionOnly: true, Commands: onApp,
+	{Name: "comment-key", Field: func(in *Inputs) any { return &in.CommentKey }, ActionOnly: true, Commands: slices.Concat(onApp, []Name{Drift}),
 		Description: "Keeps a comment of its own for steps that have this key, where several steps work on one app for the same pull request."},
+	{Name: "drift-issues", Field: func(in *Inputs) any { return &in.DriftIssues }, Default: "false", ActionOnly: true, Commands: []Name{Drift},
+		Description: "Keep an issue for each stack that has drifted: opened when drift is found, kept up to date, and closed when the stack is as recorded again. Needs `issues: write`."},
 
 	{Name: "assets", Field: func(in *Inputs) any { return &in.Assets }, Default: "true", Commands: []Name{Bootstrap},
 		Description: "Make a bucket and a repository for assets in the region, too. Assets of the CDK's bootstrap then go there, and templates are changed to name it; use-cdk-bootstrap-assets leaves them."},
@@ -330,7 +350,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

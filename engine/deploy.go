@@ -422,6 +422,9 @@ func (d *deployment) succeed(before reading, differs bool, err error) error {
 	}
 	d.finishHistory(&wg, err)
 	wg.Wait()
+	if err == nil {
+		d.e.withoutBaseline(d)
+	}
 	return err
 }
 

@@ -4,24 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/org/cdkd-action/engine/drift"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
-)
-
-// A DriftMode says what is done about drift.
-type DriftMode int
-
-// The modes.
-const (
-	DriftDetect DriftMode = iota // nothing
-	DriftAccept                  // record what is
-	DriftRevert                  // make it what is recorded
 )
 
 // DriftOptions govern a look for drift.
@@ -29,110 +21,64 @@ type DriftOptions struct {
 	Recorded RecordSelection
 	App      *Selection // when set, the stacks of an app instead
 
-	Mode   DriftMode
+	Mode   result.DriftMode
 	DryRun bool // say what would be done, and do nothing
 	// Consent, when set, is asked for each stack that has drifted, before it is
 	// accepted or reverted.
-	Consent func(*DriftedStack) bool
+	Consent func(*result.DriftedStack) bool
 
 	RoleARN         string
 	Concurrency     int // resources at once; 0: 4
 	ResourceTimeout time.Duration
 }
 
-// A Drift is how a resource compares with what is recorded of it.
-type Drift string
-
-// What a comparison can come to.
-const (
-	InSync           Drift = "in-sync"
-	Drifted          Drift = "drifted"
-	DriftGone        Drift = "deleted"
-	DriftUnsupported Drift = "unsupported" // nothing can read the type
-	DriftRefused     Drift = "refused"     // the record forbids a comparison
-	DriftOpen        Drift = "open"        // an earlier run's operation on it is not over
-	DriftFailed      Drift = "failed"      // it could not be read
-)
-
-// A DriftedStack is a stack that was compared with what AWS says of it.
-type DriftedStack struct {
-	state.Ref
-	Resources []DriftedResource
-	Declined  bool  // nobody agreed to what would have been done
-	Err       error // why it was not compared, or nothing was done
-}
-
-// Count is how many of the stack's resources are one of these.
-func (s *DriftedStack) Count(is ...Drift) (n int) {
-	for _, r := range s.Resources {
-		if slices.Contains(is, r.Drift) {
-			n++
-		}
-	}
-	return n
-}
-
-// Drifted tells whether anything is not as it is recorded.
-func (s *DriftedStack) Drifted() bool { return s.Count(Drifted, DriftGone) > 0 }
-
-// Incomparable tells whether something could not be compared that should have
-// been.
-func (s *DriftedStack) Incomparable() bool {
-	return s.Err != nil || s.Count(DriftRefused, DriftOpen, DriftFailed) > 0
-}
-
-// A DriftedResource is one of a DriftedStack. Values of the comparison may be
-// stored and shown, but for what a reader may know by its name to be secret.
-type DriftedResource struct {
-	LogicalID, Type, PhysicalID string
-
-	Drift    Drift
-	Reason   string // why it was not compared
-	Observed bool   // it was compared with what was read back, not with the template's properties
-	drift.Comparison
-
-	Settled bool   // accepted, reverted or, in a dry run, what would be
-	Left    string // why it was not accepted or reverted, and what to do
-
-	raw *value.Object // as read, with secrets
-}
-
 // Drift compares recorded stacks with what AWS says of their resources, and, if
 // it is asked to, accepts or reverts what differs. Nested stacks are compared
 // with the stack that they are nested in. What keeps one stack from being
 // compared does not keep the others.
-func (e *Engine) Drift(ctx context.Context, opt DriftOptions) ([]*DriftedStack, error) {
+func (e *Engine) Drift(ctx context.Context, opt DriftOptions) *result.DriftRun {
+	start := now()
+	run := &result.DriftRun{Mode: opt.Mode, DryRun: opt.DryRun}
+	defer func() { run.Duration = time.Since(start) }()
 	work, cancel := e.config.Window.Context(ctx)
 	defer cancel()
-	reads, cancelReads := e.config.Window.Interruptible(work)
-	defer cancelReads()
+	if err := e.drift(work, run, opt); err != nil {
+		if e.config.Window.Interrupted() && letGo(err) {
+			err = &InterruptedError{}
+		}
+		run.Outcome, run.Reason = Classify(err)
+		run.Message, run.Remedy = e.config.Secrets.Mask(err.Error()), Remedy(err)
+	}
+	run.Outcome = cmp.Or(run.Outcome, result.NoChange)
+	e.config.Window.Seal()
+	return run
+}
+
+func (e *Engine) drift(ctx context.Context, run *result.DriftRun, opt DriftOptions) error {
+	reads, cancel := e.config.Window.Interruptible(ctx)
+	defer cancel()
 	store, err := e.open(reads)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	refs, err := e.driftRefs(reads, store, opt)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	opt.Concurrency = cmp.Or(opt.Concurrency, 4)
-	var all []*DriftedStack
 	for _, ref := range refs {
-		s := &DriftedStack{Ref: ref}
-		switch {
-		case e.config.Window.Interrupted():
-			return all, errInterrupted
-		case opt.Mode == DriftRevert && !opt.DryRun:
-			s.Err = e.revertDrift(work, store, s, opt)
-		default:
-			s.Err = e.compareStack(reads, store, s, opt)
+		if e.config.Window.Interrupted() {
+			return errInterrupted
 		}
-		if e.config.Window.Interrupted() && letGo(s.Err) {
-			return append(all, s), errInterrupted
+		c := e.comparisonOf(store, ref, opt)
+		err := c.run(ctx, reads)
+		c.finish(err)
+		run.Add(c.DriftedStack)
+		if e.config.Window.Interrupted() && letGo(err) {
+			return errInterrupted
 		}
-		all = append(all, s)
 	}
-	e.config.Window.Seal()
-	return all, nil
+	return nil
 }
 
 // driftRefs finds the records to compare, those of nested stacks among them.
@@ -195,100 +141,158 @@ func withNested(ctx context.Context, store *state.Store, refs []state.Ref) ([]st
 	return out, nil
 }
 
-// compareStack compares one stack, and accepts what differs if that is asked for.
-func (e *Engine) compareStack(ctx context.Context, store *state.Store, s *DriftedStack, opt DriftOptions) error {
-	d := e.driftDeployment(store, s, opt)
-	if opt.Mode == DriftAccept && !opt.DryRun {
-		return e.acceptDrift(ctx, d, s, opt)
+// A comparing is one stack that is compared.
+type comparing struct {
+	*deployment
+	*result.DriftedStack
+	opt DriftOptions
+	raw map[string]*value.Object // what was read, with secrets, by logical id
+}
+
+func (e *Engine) comparisonOf(store *state.Store, ref state.Ref, opt DriftOptions) *comparing {
+	if ref.Region == "" { // of the oldest form
+		ref.Region = e.defaultRegion()
 	}
-	record, _, err := d.place.Read(ctx)
+	d := e.recordedDeployment(store, ref)
+	d.opt = DeployOptions{RoleARN: opt.RoleARN, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency}
+	return &comparing{deployment: d, DriftedStack: &result.DriftedStack{Name: ref.Stack, Region: ref.Region}, opt: opt, raw: map[string]*value.Object{}}
+}
+
+// run compares the stack, and does about what differs what was asked for.
+func (c *comparing) run(ctx, reads context.Context) error {
+	switch {
+	case c.opt.DryRun || c.opt.Mode == result.DriftDetect:
+		return c.look(reads)
+	case c.opt.Mode == result.DriftAccept:
+		return c.acceptAll(reads)
+	}
+	return c.revertAll(ctx, reads)
+}
+
+// finish says how it went.
+func (c *comparing) finish(err error) {
+	s := c.DriftedStack
+	left := 0
+	for i := range s.Resources {
+		if r := &s.Resources[i]; r.Drifted() && !r.Settled {
+			left++
+		}
+	}
+	switch {
+	case err != nil:
+		if c.e.config.Window.Interrupted() && letGo(err) {
+			err = &InterruptedError{}
+		}
+		s.Outcome, s.Reason = Classify(err)
+		s.Message, s.Remedy = c.e.config.Secrets.Mask(err.Error()), Remedy(err)
+	case s.Drifted() && c.opt.Mode == result.DriftDetect:
+		s.Outcome = result.Drifted
+	case s.Incomparable(), left > 0 && !s.Declined:
+		s.Outcome = result.Partial
+	case s.Settled() > 0:
+		s.Outcome = result.Success
+	default:
+		s.Outcome = result.NoChange
+	}
+}
+
+// look compares without a lock, and says what could be done.
+func (c *comparing) look(ctx context.Context) error {
+	record, _, err := c.place.Read(ctx)
 	if err != nil {
 		return err
 	}
 	open := map[string]bool{}
-	if pending, err := d.place.ReadPending(ctx); err != nil {
+	pending, err := c.place.ReadPending(ctx)
+	if err != nil {
 		return err
-	} else if pending != nil {
+	}
+	if pending != nil {
 		for _, op := range pending.Operations {
 			open[op.LogicalID] = !op.Void
 		}
 	}
-	if err := d.compare(ctx, s, record, open, opt.Concurrency); err != nil {
+	if err := c.compare(ctx, record, open); err != nil || c.opt.Mode == result.DriftDetect {
 		return err
 	}
-	for i := range s.Resources {
-		if r := &s.Resources[i]; opt.Mode != DriftDetect && (r.Drift == Drifted || r.Drift == DriftGone) {
-			r.Left = refusal(r, record.Row(r.LogicalID), opt.Mode)
-			r.Settled = r.Left == ""
-		}
+	for r, row := range c.differing() {
+		r.Left = c.refusal(r, row)
+		r.Settled = r.Left == ""
 	}
 	return nil
 }
 
-func (e *Engine) driftDeployment(store *state.Store, s *DriftedStack, opt DriftOptions) *deployment {
-	if s.Region == "" { // of the oldest form
-		s.Region = e.defaultRegion()
+// differing are the resources that are not as recorded, with their rows.
+func (c *comparing) differing() iter.Seq2[*result.DriftedResource, *state.Resource] {
+	return func(yield func(*result.DriftedResource, *state.Resource) bool) {
+		for i := range c.Resources {
+			if r := &c.Resources[i]; r.Drifted() && !yield(r, c.world.row(r.LogicalID)) {
+				return
+			}
+		}
 	}
-	d := e.recordedDeployment(store, s.Ref)
-	d.opt = DeployOptions{RoleARN: opt.RoleARN, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency}
-	return d
 }
 
 // compare reads what the rows of a record are like in AWS, and compares.
-func (d *deployment) compare(ctx context.Context, s *DriftedStack, record *state.Record, open map[string]bool, atOnce int) error {
+func (c *comparing) compare(ctx context.Context, record *state.Record, open map[string]bool) error {
 	if record == nil {
-		return notRecorded(s.Stack, d.store)
+		return notRecorded(c.Name, c.store)
 	}
-	if err := d.knowRecord(ctx, record); err != nil {
+	if err := c.knowRecord(ctx, record); err != nil {
 		return err
 	}
-	s.Resources = make([]DriftedResource, len(record.LogicalIDs()))
-	eachRow(ctx, record, atOnce, func(ctx context.Context, i int, id string, row *state.Resource) {
-		s.Resources[i] = d.compareRow(ctx, id, row, open[id])
+	n := len(record.LogicalIDs())
+	found, raw := make([]result.DriftedResource, n), make([]*value.Object, n)
+	eachRow(ctx, record, c.opt.Concurrency, func(ctx context.Context, i int, id string, row *state.Resource) {
+		found[i], raw[i] = c.compareRow(ctx, id, row, open[id])
 	})
-	s.Resources = slices.DeleteFunc(s.Resources, func(r DriftedResource) bool {
-		return r.Type == nestedType || r.Type == "AWS::CDK::Metadata" // the one has a record of its own, the other is nothing
-	})
-	if d.e.config.Window.Interrupted() {
+	for i, r := range found {
+		// A nested stack has a record of its own, and metadata is nothing in AWS.
+		if r.Type != nestedType && r.Type != "AWS::CDK::Metadata" {
+			c.Resources = append(c.Resources, r)
+			c.raw[r.LogicalID] = raw[i]
+		}
+	}
+	if c.e.config.Window.Interrupted() {
 		return errInterrupted
 	}
 	return ctx.Err()
 }
 
-func (d *deployment) compareRow(ctx context.Context, logicalID string, row *state.Resource, open bool) DriftedResource {
-	r := DriftedResource{LogicalID: logicalID, Type: row.ResourceType, PhysicalID: row.PhysicalID, Observed: row.Observed != nil}
+func (c *comparing) compareRow(ctx context.Context, logicalID string, row *state.Resource, open bool) (result.DriftedResource, *value.Object) {
+	r := result.DriftedResource{LogicalID: logicalID, Type: row.ResourceType, PhysicalID: row.PhysicalID, Observed: row.Observed != nil}
 	switch {
 	case row.ResourceType == nestedType:
-		return r
+		return r, nil
 	case open:
-		r.Drift, r.Reason = DriftOpen, stillOpenText
-		return r
+		r.Drift, r.Reason = result.DriftOpen, stillOpenText
+		return r, nil
 	case row.BaselineRefused:
-		r.Drift, r.Reason = DriftRefused, "the record forbids a baseline: "+row.BaselineRefusalReason
-		return r
+		r.Drift, r.Reason = result.DriftRefused, "the record forbids a baseline: "+row.BaselineRefusalReason
+		return r, nil
 	}
-	found, err := d.readNow(ctx, logicalID, row)
+	found, err := c.readNow(ctx, logicalID, row)
 	switch {
 	case errors.As(err, new(*NotReadableError)):
-		r.Drift = DriftUnsupported
+		r.Drift = result.DriftUnsupported
 	case errors.Is(err, provider.ErrNotFound):
-		r.Drift = DriftGone
-		return r
+		r.Drift = result.DriftDeleted
+		return r, nil
 	case err != nil:
-		r.Drift = DriftFailed
+		r.Drift = result.DriftFailed
 	}
 	if err != nil {
-		r.Reason = d.e.config.Secrets.Mask(err.Error())
-		return r
+		r.Reason = c.e.config.Secrets.Mask(err.Error())
+		return r, nil
 	}
-	r.raw, r.Comparison = found, drift.Compare(row, found)
+	r.Comparison = drift.Compare(row, found)
 	for i := range r.Differences {
 		f := &r.Differences[i]
-		f.Expected, _ = d.e.config.Secrets.Redact(f.Expected, nil)
-		f.Actual, _ = d.e.config.Secrets.Redact(f.Actual, nil)
+		f.Expected, _ = c.e.config.Secrets.Redact(f.Expected, nil)
+		f.Actual, _ = c.e.config.Secrets.Redact(f.Actual, nil)
 	}
-	if r.Drift = InSync; len(r.Differences) > 0 {
-		r.Drift = Drifted
+	if r.Drift = result.InSync; len(r.Differences) > 0 {
+		r.Drift = result.DriftFound
 	}
-	return r
+	return r, found
 }

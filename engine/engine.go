@@ -104,6 +104,7 @@ type Engine struct {
 	locks heldLocks // of this run
 
 	mu       sync.Mutex
+	deployed []*deployment // without a baseline
 	sessions map[string]*session
 	looking  map[string]chan struct{} // see lookUps
 }

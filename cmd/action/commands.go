@@ -45,7 +45,11 @@ func (s *step) deploy(ctx context.Context) error {
 		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout,
 		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	})
-	return s.finish(run)
+	end := s.finish(run)
+	if s.in.CaptureObservedState && s.project.Settings.Value("captureObservedState") != false {
+		s.engine.CaptureBaselines(ctx)
+	}
+	return end
 }
 
 func (s *step) diff(ctx context.Context) error {

@@ -26,6 +26,14 @@ func (s *step) comment(run *result.Run) (over bool) {
 	}
 	opt := s.commentOptions()
 	opt.Repost, opt.OnlyChanges = s.in.Comment == ci.CommentRepost, s.in.Comment == ci.CommentChanges
+	own := report.NewSection(run)
+	own.Leg, own.Name = s.leg()
+	own.Review = s.shown
+	return s.say(opt, own)
+}
+
+// say puts a section into a comment.
+func (s *step) say(opt github.Options, own report.Section) (over bool) {
 	opt.Rest = "The whole report is in " + s.summaryLink() + "."
 	if at, cancelled := s.window.Deadline(); cancelled && time.Until(at) < 500*time.Millisecond {
 		return false
@@ -33,9 +41,6 @@ func (s *step) comment(run *result.Run) (over bool) {
 	// A signal may come while GitHub is waited for.
 	ctx, cancel := s.window.Cleanup(github.Limit)
 	defer cancel()
-	own := report.NewSection(run)
-	own.Leg, own.Name = s.leg()
-	own.Review = s.shown
 	own.Title, own.Body = s.surface.Redact(own.Title), s.surface.Redact(own.Body)
 	url, err := github.Comment(ctx, s.surface.Getenv, opt, own)
 	if err != nil {

@@ -72,6 +72,24 @@ func pull(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Value(githubKey{}).(*githubHolder).start(ts).Pull(repository, number, args[1])
 }
 
+// issue [REGEXP] wants an issue whose state, title and body the expression matches;
+// "!" wants none, or none that it matches.
+func issue(ts *testscript.TestScript, neg bool, args []string) {
+	var all []string
+	for _, i := range ts.Value(githubKey{}).(*githubHolder).server.Issues(repository) {
+		state := "open"
+		if i.Closed {
+			state = "closed"
+		}
+		all = append(all, state+" "+i.Title+"\n"+i.Body)
+	}
+	text := strings.Join(all, "\n=====\n")
+	matches := len(all) > 0 && (len(args) == 0 || regexp.MustCompile("(?m)"+args[0]).MatchString(text))
+	if matches == neg {
+		ts.Fatalf("%d issues, want match %t of %q:\n%s", len(all), !neg, args, text)
+	}
+}
+
 // A githubHolder is a script's GitHub, once it has one.
 type githubHolder struct{ server *githubtest.Server }
 

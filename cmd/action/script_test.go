@@ -100,6 +100,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"github":              onGitHub,
 	"comment":             comment,
 	"pull":                pull,
+	"issue":               issue,
 	"forget":              func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).ClearLog() },
 	"interrupt":           interrupt,
 	"interrupt-twice":     interruptTwice,
@@ -256,14 +257,21 @@ func put(ts *testscript.TestScript, _ bool, args []string) {
 	awsOf(ts).S3.PutObject(stateBucket, args[0], []byte(ts.ReadFile(args[1])))
 }
 
-// rewrite KEY writes an object again, with a blank more: what somebody else who
-// works on it would do.
+// rewrite KEY [OLD NEW] writes an object again, with a blank more or another text:
+// what somebody else who works on it would do.
 func rewrite(ts *testscript.TestScript, _ bool, args []string) {
 	o, ok := awsOf(ts).S3.Object(stateBucket, args[0])
 	if !ok {
 		ts.Fatalf("%s is not there", args[0])
 	}
-	awsOf(ts).S3.PutObject(stateBucket, args[0], append(slices.Clone(o.Body), ' '))
+	body := append(slices.Clone(o.Body), ' ')
+	if len(args) == 3 {
+		body = bytes.ReplaceAll(o.Body, []byte(args[1]), []byte(args[2]))
+		if bytes.Equal(body, o.Body) {
+			ts.Fatalf("%s has no %s", args[0], args[1])
+		}
+	}
+	awsOf(ts).S3.PutObject(stateBucket, args[0], body)
 }
 
 // requests N [service:Action] wants at most N calls since the last forget, in

@@ -80,6 +80,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.diff(ctx)
 	case ci.Check:
 		return s.checkReviewed(ctx)
+	case ci.Drift:
+		return s.drift(ctx)
 	case ci.Destroy:
 		return s.destroy(ctx)
 	case ci.Synth:

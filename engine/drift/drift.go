@@ -194,6 +194,10 @@ func (c *comparer) value(shape *schema.Property, at place, want, is any) {
 	switch w := want.(type) {
 	case *value.Object:
 		if o, ok := is.(*value.Object); ok {
+			if _, inList := at.path[len(at.path)-1].(int); inList && w.Has("Value") && !c.equal(shape, at, w, o) {
+				c.differ(at, w, o) // the name beside the value says what it is, and whether it may be shown
+				return
+			}
 			c.object(shape, at, w, o)
 			return
 		}
@@ -289,6 +293,18 @@ func (c *comparer) list(shape *schema.Property, at place, want, is []any) {
 	}
 }
 
+// equal tells whether two objects mean the same.
+func (c *comparer) equal(shape *schema.Property, at place, want, is *value.Object) bool {
+	try := c.try()
+	try.object(shape, at, want, is)
+	return len(try.Differences) == 0
+}
+
+// try returns a comparer for what may not count.
+func (c *comparer) try() comparer {
+	return comparer{observed: c.observed, declared: c.declared, silent: c.silent, forms: c.forms}
+}
+
 // unmatched takes out of two lists what is the same in both.
 func (c *comparer) unmatched(item *schema.Property, at place, want, is []any) (wanted, found []any) {
 	taken := make([]bool, len(is))
@@ -299,7 +315,7 @@ next:
 			if taken[j] {
 				continue
 			}
-			try := comparer{observed: c.observed, declared: c.declared, silent: c.silent, forms: c.forms}
+			try := c.try()
 			if try.value(item, at.element(i), w, is[j]); len(try.Differences) == 0 {
 				taken[j] = true
 				c.Gaps = append(c.Gaps, try.Gaps...)

@@ -84,6 +84,7 @@ type Server struct {
 	http     *httptest.Server
 	tokens   map[string]token
 	comments []*Comment
+	issues   []*Issue
 	lastID   int64
 	answers  []func(http.ResponseWriter, *http.Request) bool
 	requests []string
@@ -117,6 +118,9 @@ func NewVersion(version string) *Server {
 	mux.HandleFunc("POST "+repo+"/issues/{number}/comments", s.as(s.create))
 	mux.HandleFunc("PATCH "+repo+"/issues/comments/{id}", s.as(s.edit))
 	mux.HandleFunc("DELETE "+repo+"/issues/comments/{id}", s.as(s.remove))
+	mux.HandleFunc("GET "+repo+"/issues", s.as(s.listIssues))
+	mux.HandleFunc("POST "+repo+"/issues", s.as(s.createIssue))
+	mux.HandleFunc("PATCH "+repo+"/issues/{number}", s.as(s.editIssue))
 	mux.HandleFunc("GET "+repo+"/commits/{sha}/pulls", s.as(s.pullsOf))
 	mux.HandleFunc("GET "+repo+"/pulls/{number}", s.as(s.pull))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "Not Found") })
@@ -262,13 +266,20 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, _ token) {
 			all = append(all, c)
 		}
 	}
+	reply(w, http.StatusOK, paged(s, w, r, all))
+}
+
+// paged is the page of a list that a request asks for, with the links to others.
+func paged[T any](s *Server, w http.ResponseWriter, r *http.Request, all []T) []T {
 	size, page := atoi(r.URL.Query().Get("per_page"), 30), atoi(r.URL.Query().Get("page"), 1)
 	size = min(size, 100)
 	from := min((page-1)*size, len(all))
 	to := min(from+size, len(all))
 	var links []string
 	link := func(page int, rel string) {
-		q := url.Values{"per_page": {strconv.Itoa(size)}, "page": {strconv.Itoa(page)}}
+		q := r.URL.Query()
+		q.Set("per_page", strconv.Itoa(size))
+		q.Set("page", strconv.Itoa(page))
 		links = append(links, fmt.Sprintf("<%s%s?%s>; rel=%q", s.http.URL, r.URL.Path, q.Encode(), rel))
 	}
 	if to < len(all) {
@@ -282,7 +293,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, _ token) {
 	if len(links) > 0 {
 		w.Header().Set("Link", strings.Join(links, ", "))
 	}
-	reply(w, http.StatusOK, append([]*Comment{}, all[from:to]...))
+	return append([]T{}, all[from:to]...)
 }
 
 func (s *Server) create(w http.ResponseWriter, r *http.Request, t token) {

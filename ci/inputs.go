@@ -35,6 +35,7 @@ const (
 	ForceUnlock Name = "force-unlock"
 	Rollback    Name = "rollback"
 	Bootstrap   Name = "bootstrap"
+	GC          Name = "gc"
 	Doctor      Name = "doctor"
 	Demo        Name = "demo"
 )

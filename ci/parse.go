@@ -206,6 +206,11 @@ var errType = errors.New("not of the input's type")
 func (i Input) set(field reflect.Value, entry string) error {
 	switch {
 	case field.Type() == reflect.TypeFor[time.Duration]():
+		if days, ok := strings.CutSuffix(entry, "d"); ok {
+			if n, err := strconv.ParseUint(days, 10, 14); err == nil {
+				entry = fmt.Sprint(24*n, "h")
+			}
+		}
 		d, err := time.ParseDuration(entry)
 		if err != nil || d < 0 || i.Positive && d == 0 {
 			return errType
@@ -251,7 +256,7 @@ func (i Input) Type() string {
 	case *int:
 		return "a whole number" + above
 	case *time.Duration:
-		return "a duration such as 90s, 10m or 1h" + above
+		return "a duration such as 90s, 10m, 1h or 30d" + above
 	default:
 		if len(i.Allowed) > 0 {
 			return "one of " + strings.Join(i.Allowed, ", ")

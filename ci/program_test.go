@@ -128,8 +128,8 @@ func TestFaults(t *testing.T) {
 			`5 inputs cannot be used:
   all: want true or false, got "yes"
   on-partial: want one of fail, warn, got "ignore"
-  lock-wait: want a duration such as 90s, 10m or 1h, got "10"
-  resource-timeout: want a duration such as 90s, 10m or 1h above zero, got "0s"
+  lock-wait: want a duration such as 90s, 10m, 1h or 30d, got "10"
+  resource-timeout: want a duration such as 90s, 10m, 1h or 30d above zero, got "0s"
   concurrency: want a whole number above zero, got "many"`},
 		{"the same on a command line", []string{"deploy", "--concurrency", "0", "--all=yes"}, nil,
 			`2 inputs cannot be used:

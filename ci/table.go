@@ -118,6 +118,9 @@ var commands = []Command{
 			}
 			return "", ""
 		}},
+	{Name: GC, MaxStacks: 0, Consent: "deletes assets",
+		Description: "Delete from the region's own asset storage, the one of `bootstrap`, what nothing in the state bucket names: no record, no journal and no open operation, of whatever prefix. What is younger than older-than stays, and while any stack is locked nothing is deleted.",
+		asks:        func(in *Inputs) bool { return !in.DryRun }},
 	{Name: StateMigrate, MaxStacks: 0, Consent: "deletes the old bucket with every version of what is in it",
 		Description: "Copy a state bucket whose name is of the old form, which holds the region, to one of the new form. Let nothing run that uses either meanwhile.",
 		asks:        func(in *Inputs) bool { return in.RemoveLegacy && !in.DryRun }},
@@ -182,7 +185,7 @@ var (
 	selects   = []Name{Deploy, Diff, Check, Drift, Destroy, Synth, List, Publish, Scrub}
 	readApp   = slices.Concat(selects, []Name{OrphanPaths})
 	lookAtApp = slices.Concat(readApp, []Name{Doctor})
-	onState   = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish}
+	onState   = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish}
 	changing  = []Name{Deploy, Destroy, Rollback, StateDestroy, Sweep}
 )
 
@@ -234,7 +237,7 @@ var table = []Input{
 	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,
 		Description: "What the keys in the state bucket begin with."},
 
-	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, Drift, OrphanPaths, Scrub, Sweep, StateMigrate, StateRefresh}, Restricts: true,
+	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, Drift, GC, OrphanPaths, Scrub, Sweep, StateMigrate, StateRefresh}, Restricts: true,
 		Description: "Say what would be done and write nothing."},
 	{Name: "accept", Field: func(in *Inputs) any { return &in.Accept }, Default: "false", Commands: []Name{Drift},
 		Description: "Record what is in AWS in place of what was recorded. What the app declares otherwise shows in the next diff."},
@@ -242,7 +245,7 @@ var table = []Input{
 		Description: "Update resources in AWS back to what is recorded. What can only be replaced, or was deleted, is left and reported."},
 	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff, Scrub},
 		Description: "Exit with 1 when something would change; for `scrub`, when a secret was found."},
-	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{Bootstrap, OrphanPaths, StateOrphan, StateMigrate, EventsPrune, Drift}),
+	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{Bootstrap, GC, OrphanPaths, StateOrphan, StateMigrate, EventsPrune, Drift}),
 		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
 	{Name: "require-approval", Field: func(in *Inputs) any { return &in.RequireApproval }, Default: string(ApprovalNever), Commands: []Name{Deploy},
 		Allowed:     []string{string(ApprovalNever), string(ApprovalBroadening), string(ApprovalAnyChange)},
@@ -339,8 +342,8 @@ var table = []Input{
 		Description: "The id of the run to show; `events` without it lists them, and the output `run-id` is that of a run."},
 	{Name: "keep", Field: func(in *Inputs) any { return &in.Keep }, Commands: []Name{EventsPrune}, Restricts: true, Positive: true,
 		Description: "How many of the latest runs' histories stay. With older-than, only what neither keeps is deleted."},
-	{Name: "older-than", Field: func(in *Inputs) any { return &in.OlderThan }, Commands: []Name{EventsPrune}, Restricts: true, Positive: true,
-		Description: "Delete only the histories of runs that began longer ago than this."},
+	{Name: "older-than", Field: func(in *Inputs) any { return &in.OlderThan }, Commands: []Name{EventsPrune, GC}, Restricts: true, Positive: true,
+		Description: "Delete only the histories of runs that began longer ago than this; for `gc`, assets that are there longer, `30d` without it."},
 
 	{Name: "show-nested", Field: func(in *Inputs) any { return &in.ShowNested }, Default: "false", Commands: []Name{StateShow},
 		Description: "Show the stacks that are nested in the stack, too."},
@@ -350,7 +353,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

@@ -94,6 +94,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.rollback(ctx)
 	case ci.Bootstrap:
 		return s.bootstrap(ctx)
+	case ci.GC:
+		return s.gc(ctx)
 	case ci.StateList:
 		return s.stateList(ctx)
 	case ci.StateShow:

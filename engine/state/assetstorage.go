@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/org/cdkd-action/engine/value"
@@ -113,30 +115,87 @@ func (s *Store) UnmarkAssetStorage(ctx context.Context, region string) error {
 // prefix of the bucket, in which one of the names stands; of all of them when
 // none is given. What cannot be read is an error: it may hold one.
 func (s *Store) Mentions(ctx context.Context, names ...string) (found []string, err error) {
-	var keys []string
+	keys, err := s.anywhere(ctx, recordName, pendingName)
+	if err != nil || len(names) == 0 {
+		return keys, err
+	}
+	var mu sync.Mutex
+	err = s.bodies(ctx, keys, func(key string, body []byte) error {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(string(body), name) }) {
+			mu.Lock()
+			found = append(found, key)
+			mu.Unlock()
+		}
+		return nil
+	})
+	slices.Sort(found)
+	return found, err
+}
+
+// Locked returns the keys of the locks under whatever prefix of the bucket,
+// expired ones too.
+func (s *Store) Locked(ctx context.Context) ([]string, error) { return s.anywhere(ctx, lockName) }
+
+// Texts hands on everything in the bucket, under whatever prefix, that may name
+// an asset: records, open operations, and the journals that a rollback goes by.
+// One that cannot be understood is an error. see is called from several
+// goroutines.
+func (s *Store) Texts(ctx context.Context, see func(text []byte)) error {
+	keys, err := s.anywhere(ctx, recordName, pendingName, journalName)
+	if err != nil {
+		return err
+	}
+	return s.bodies(ctx, keys, func(key string, body []byte) error {
+		var err error
+		switch {
+		case strings.HasSuffix(key, "/"+recordName):
+			_, err = ParseRecord(key, body)
+		case strings.HasSuffix(key, "/"+pendingName):
+			var p *Pending
+			if p, err = parsePending(key, body); err == nil {
+				err = p.whole(key)
+			}
+		default:
+			_, err = ParseJournal(key, body)
+		}
+		see(body)
+		return err
+	})
+}
+
+// whole is an error when an operation does not say all of what it named.
+func (p *Pending) whole(key string) error {
+	for _, o := range p.Operations {
+		if o.Malformed != "" || o.PropertiesOmitted {
+			return &MalformedError{Key: key, Problems: []string{"what operation " + o.LogicalID + " names cannot be told"},
+				Hint: "deploy the stack, which settles what is open"}
+		}
+	}
+	return nil
+}
+
+// anywhere lists the objects of the bucket that have one of the names.
+func (s *Store) anywhere(ctx context.Context, names ...string) (keys []string, err error) {
 	err = s.list(ctx, "", "", func(key string) bool {
-		if strings.HasSuffix(key, "/"+recordName) || strings.HasSuffix(key, "/"+pendingName) {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(key, "/"+name) }) {
 			keys = append(keys, key)
 		}
 		return true
 	})
-	if err != nil || len(names) == 0 {
-		return keys, err
-	}
-	holds, errs := make([]bool, len(keys)), make([]error, len(keys))
+	return keys, err
+}
+
+// bodies reads objects, several at once. One that is gone by now is left out.
+func (s *Store) bodies(ctx context.Context, keys []string, see func(key string, body []byte) error) error {
+	errs := make([]error, len(keys))
 	parallel(len(keys), func(i int) {
 		body, _, err := s.get(ctx, keys[i])
-		if errs[i] = err; errors.Is(err, errAbsent) {
-			errs[i] = nil
-		}
-		for _, name := range names {
-			holds[i] = holds[i] || strings.Contains(string(body), name)
+		switch {
+		case err == nil:
+			errs[i] = see(keys[i], body)
+		case !errors.Is(err, errAbsent):
+			errs[i] = err
 		}
 	})
-	for i, key := range keys {
-		if holds[i] {
-			found = append(found, key)
-		}
-	}
-	return found, errors.Join(errs...)
+	return errors.Join(errs...)
 }

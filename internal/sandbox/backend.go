@@ -31,6 +31,8 @@ func (s *Sandbox) backend(c *call) http.Handler {
 		case c.Service == "cloudformation" && s.kind != Moto && noStacks(w, c):
 		case c.Service == "ec2" && c.Action == "DescribeAvailabilityZones" && s.kind != Moto:
 			zones(w, c)
+		case c.Service == "ecr" && c.Action == "DescribeImages" && s.kind != Moto && s.upstream != nil:
+			s.images(w, c)
 		case c.Service == "lambda":
 			s.lambda(w, c)
 		case c.Service == "sns" && c.Action == "Publish":

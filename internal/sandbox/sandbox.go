@@ -75,6 +75,7 @@ type Sandbox struct {
 	CloudControl *cloudcontrol.Server
 
 	account, region string
+	began           time.Time
 	types           func(string) (*schema.Type, bool)
 	runCode         bool
 	progress        time.Duration
@@ -120,6 +121,7 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 	s := &Sandbox{
 		S3:           s3.New(s3.Options{AccountID: o.AccountID, Region: o.Region, Stored: o.Stored}),
 		CloudControl: cloudcontrol.New(cloudcontrol.Options{AccountID: o.AccountID, Region: o.Region, Types: o.Types, Delay: o.ProgressDelay}),
+		began:        time.Now(),
 		account:      o.AccountID, region: o.Region, types: o.Types, runCode: o.RunCode, progress: o.ProgressDelay, kind: o.Upstream,
 		served: make(chan error, 1), changed: make(chan struct{}),
 		functions: map[functionKey]*function{}, mirrored: map[string]bool{},

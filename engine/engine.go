@@ -103,10 +103,11 @@ type Engine struct {
 
 	locks heldLocks // of this run
 
-	mu       sync.Mutex
-	deployed []*deployment // without a baseline
-	sessions map[string]*session
-	looking  map[string]chan struct{} // see lookUps
+	mu         sync.Mutex
+	deployed   []*deployment // without a baseline
+	sessions   map[string]*session
+	looking    map[string]chan struct{} // see lookUps
+	foreigners map[string]*foreign      // by role
 }
 
 // A session is one region of the account.
@@ -117,7 +118,7 @@ type session struct {
 
 // New returns an engine. It sends no request.
 func New(config Config) *Engine {
-	e := &Engine{config: config, sessions: map[string]*session{}, looking: map[string]chan struct{}{}}
+	e := &Engine{config: config, sessions: map[string]*session{}, foreigners: map[string]*foreign{}, looking: map[string]chan struct{}{}}
 	if e.config.Secrets == nil {
 		e.config.Secrets = &secret.Set{}
 	}

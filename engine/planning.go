@@ -156,7 +156,7 @@ func (d *deployment) newWorld(record *state.Record) *world {
 	return &world{
 		Resolver: d.e.session(d.t.Region).reference, store: d.store, t: d.t, environment: d.environment(),
 		run: d.run, rehearsing: d.opt.DryRun,
-		record: record, clear: map[string]*state.Resource{}, live: d.live, warn: d.warn,
+		record: record, clear: map[string]*state.Resource{}, live: d.live, warn: d.warn, foreign: d.e.foreign,
 		strictGetAtt: d.opt.StrictGetAtt,
 	}
 }

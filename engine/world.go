@@ -31,6 +31,7 @@ type world struct {
 	noCFN       bool      // CloudFormation's exports do not count
 	live        func(ctx context.Context, logicalID string, row *state.Resource) (*value.Object, error)
 	warn        func(format string, args ...any)
+	foreign     func(roleARN string) (*foreign, error)
 
 	strict       bool // deploying: what is masked in the record cannot be used
 	strictGetAtt bool // no identifier stands in for an attribute
@@ -282,7 +283,7 @@ func (w *world) StackOutput(ctx context.Context, ref template.StackOutput) (any,
 		region = w.t.Region
 	}
 	if ref.RoleARN != "" {
-		return nil, fmt.Errorf("Fn::GetStackOutput of stack %s: reading another account's state through RoleArn is not supported", ref.StackName)
+		return w.foreignOutput(ctx, ref, region)
 	}
 	if ref.StackName == w.t.Name && region == w.t.Region {
 		return nil, fmt.Errorf("Fn::GetStackOutput: stack %s refers to its own output %s", ref.StackName, ref.OutputName)
@@ -297,13 +298,9 @@ func (w *world) StackOutput(ctx context.Context, ref template.StackOutput) (any,
 		}
 		return w.Resolver.StackOutput(ctx, ref.StackName, ref.OutputName, region)
 	}
-	v, ok := record.Outputs.Get(ref.OutputName)
-	if !ok {
-		names := record.Outputs.Keys()
-		if len(names) > 10 {
-			names = names[:10]
-		}
-		return nil, fmt.Errorf("stack %s in %s has no output %s; it has %s", ref.StackName, region, ref.OutputName, strings.Join(names, ", "))
+	v, err := outputOf(record, ref.OutputName)
+	if err != nil {
+		return nil, err
 	}
 	if w.strict && !w.masks && masked(v) {
 		return nil, fmt.Errorf("output %s of stack %s is secret and only its mask is recorded, so that it cannot be read", ref.OutputName, ref.StackName)

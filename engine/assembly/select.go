@@ -185,7 +185,8 @@ func crossings(v any, imports, reads func(string)) {
 					imports(export)
 				}
 			case "Fn::GetStackOutput":
-				if o, ok := member.(*value.Object); ok && o.String("StackName") != "" {
+				// What a role reads is another account's, whatever its name.
+				if o, ok := member.(*value.Object); ok && o.String("StackName") != "" && !o.Has("RoleArn") {
 					reads(o.String("StackName"))
 				}
 			}

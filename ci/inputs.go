@@ -37,6 +37,7 @@ const (
 	Bootstrap   Name = "bootstrap"
 	GC          Name = "gc"
 	Doctor      Name = "doctor"
+	Permissions Name = "permissions"
 	Demo        Name = "demo"
 )
 
@@ -153,6 +154,9 @@ type Inputs struct {
 	LegacyBucket string
 	NewBucket    string
 	RemoveLegacy bool
+
+	For         string // what permissions are for
+	CheckCaller bool
 
 	Run       string
 	Keep      int // 0: not given

@@ -139,6 +139,8 @@ var commands = []Command{
 		}},
 	{Name: ForceUnlock, MinStacks: 1, MaxStacks: -1,
 		Description: "Remove the lock of stacks whose holder is known to be dead. A lock that could not be removed is an error in the log and the outcome `partial`; the exit code stays 0."},
+	{Name: Permissions, MaxStacks: -1,
+		Description: "Print the least IAM policy with which the stacks, all when none is named, can be planned, deployed or destroyed, the state bucket included. With check, name what of it the caller lacks, and exit with 1. Exits with 2 when something is needed that could not be found out."},
 	{Name: Doctor, MaxStacks: 0,
 		Description: "Look at what a deploy needs, and write nothing: credentials, clock, region, state bucket, locks, registry, asset storage, docker, the workflow's tokens, and the app without running it. A line each, with what to do about it. Exits with 1 when something would make a deploy fail."},
 	{Name: Demo, MaxStacks: 0, TerminalOnly: true,
@@ -182,10 +184,10 @@ type Input struct {
 
 var (
 	onApp     = []Name{Deploy, Diff, Check, Destroy}
-	selects   = []Name{Deploy, Diff, Check, Drift, Destroy, Synth, List, Publish, Scrub}
+	selects   = []Name{Deploy, Diff, Check, Drift, Destroy, Synth, List, Publish, Scrub, Permissions}
 	readApp   = slices.Concat(selects, []Name{OrphanPaths})
 	lookAtApp = slices.Concat(readApp, []Name{Doctor})
-	onState   = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish}
+	onState   = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish, Permissions}
 	changing  = []Name{Deploy, Destroy, Rollback, StateDestroy, Sweep}
 )
 
@@ -194,8 +196,8 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock},
-		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one; `synth` and `list` then take all."},
+		Commands:    []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Permissions, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock},
+		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one; `synth`, `list` and `permissions` then take all."},
 	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(selects, []Name{StateDestroy, StateRefresh, EventsPrune}),
 		Description: "Take all stacks of the app; for `drift` without app, `state destroy` and `state refresh-observed`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
 	{Name: "exclusively", Field: func(in *Inputs) any { return &in.Exclusively }, Default: "false", Commands: selects, Restricts: true,
@@ -293,9 +295,9 @@ var table = []Input{
 		Description: "Fail when a stack output refers to an attribute that cannot be read, instead of warning and leaving it out."},
 	{Name: "pin-cc-api", Field: func(in *Inputs) any { return &in.PinCCAPI }, Default: "false", Commands: []Name{Deploy, Diff, Check},
 		Description: "Keep resources that Cloud Control provisions there, also where they could return to the SDK provider."},
-	{Name: "allow-unsupported-types", Field: func(in *Inputs) any { return &in.AllowUnsupportedTypes }, Commands: []Name{Deploy, Diff, Check},
+	{Name: "allow-unsupported-types", Field: func(in *Inputs) any { return &in.AllowUnsupportedTypes }, Commands: []Name{Deploy, Diff, Check, Permissions},
 		Description: "Resource types to try although they are known not to be supported, such as `AWS::Some::Type`."},
-	{Name: "allow-unsupported-properties", Field: func(in *Inputs) any { return &in.AllowUnsupportedProperties }, Commands: []Name{Deploy, Diff, Check},
+	{Name: "allow-unsupported-properties", Field: func(in *Inputs) any { return &in.AllowUnsupportedProperties }, Commands: []Name{Deploy, Diff, Check, Permissions},
 		Description: "Properties that the SDK provider may leave out instead of handing the resource to Cloud Control, as `AWS::Some::Type:Property`."},
 
 	{Name: "lock-wait", Field: func(in *Inputs) any { return &in.LockWait }, Default: "0s", Commands: []Name{Deploy, Rollback, Scrub},
@@ -338,6 +340,11 @@ var table = []Input{
 		Description: "The bucket to copy to. Without it, `cdkd-state-<account>`."},
 	{Name: "remove-legacy", Field: func(in *Inputs) any { return &in.RemoveLegacy }, Default: "false", Commands: []Name{StateMigrate},
 		Description: "Delete the old bucket when the new one has everything that is in it."},
+	{Name: "for", Field: func(in *Inputs) any { return &in.For }, Default: "deploy", Commands: []Name{Permissions},
+		Allowed:     []string{"plan", "deploy", "destroy"},
+		Description: "What the permissions are for. Those of `deploy` include those of the others."},
+	{Name: "check", Field: func(in *Inputs) any { return &in.CheckCaller }, Default: "false", Commands: []Name{Permissions},
+		Description: "Ask IAM which of the permissions the caller lacks. It does not tell what an organization's policies deny."},
 	{Name: "run", Field: func(in *Inputs) any { return &in.Run }, Commands: []Name{Events}, Restricts: true,
 		Description: "The id of the run to show; `events` without it lists them, and the output `run-id` is that of a run."},
 	{Name: "keep", Field: func(in *Inputs) any { return &in.Keep }, Commands: []Name{EventsPrune}, Restricts: true, Positive: true,
@@ -353,7 +360,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Permissions},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

@@ -124,6 +124,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.pruneEvents(ctx)
 	case ci.ForceUnlock:
 		return s.forceUnlock(ctx)
+	case ci.Permissions:
+		return s.permissions(ctx)
 	case ci.Doctor:
 		return s.doctor(ctx)
 	}

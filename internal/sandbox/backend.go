@@ -33,6 +33,8 @@ func (s *Sandbox) backend(c *call) http.Handler {
 			zones(w, c)
 		case c.Service == "ecr" && c.Action == "DescribeImages" && s.kind != Moto && s.upstream != nil:
 			s.images(w, c)
+		case c.Service == "iam" && c.Action == "SimulatePrincipalPolicy":
+			s.simulate(w, c)
 		case c.Service == "lambda":
 			s.lambda(w, c)
 		case c.Service == "sns" && c.Action == "Publish":

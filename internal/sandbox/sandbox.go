@@ -99,6 +99,7 @@ type Sandbox struct {
 	handlers   []handler
 	functions  map[functionKey]*function
 	mirrored   map[string]bool
+	denied     []string // actions, in simulations
 }
 
 // Start runs a sandbox until Close. The context bounds only the start.

@@ -34,6 +34,7 @@ type recorder struct {
 	server *httptest.Server
 	mu     sync.Mutex
 	sent   []sentRequest
+	seen   map[string]bool // the IAM actions of all requests since it was emptied
 
 	gone    string // the code of reads that follow a delete
 	deleted bool
@@ -44,7 +45,7 @@ type recorder struct {
 type sentRequest struct{ operation, text string }
 
 func startRecorder(t *testing.T) *recorder {
-	rec := &recorder{}
+	rec := &recorder{seen: map[string]bool{}}
 	rec.server = httptest.NewServer(http.HandlerFunc(rec.answer))
 	t.Cleanup(rec.server.Close)
 	return rec
@@ -115,6 +116,9 @@ func (rec *recorder) answer(w http.ResponseWriter, req *http.Request) {
 		text += "\n" + string(body)
 	}
 	rec.mu.Lock()
+	for _, action := range iamActions(operation, req) {
+		rec.seen[action] = true
+	}
 	rec.sent = append(rec.sent, sentRequest{operation, anyUUID.ReplaceAllString(text, "UUID")})
 	rec.mu.Unlock()
 	if operation == "S3 GetObject" {

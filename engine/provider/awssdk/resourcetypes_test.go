@@ -60,6 +60,7 @@ func TestEveryPropertyIsSent(t *testing.T) {
 			if !ok {
 				t.Fatal("there is no schema")
 			}
+			rec.demanded()
 			missing := unsent(t, rec, r, typ)
 			unhandled := r.Coverage(typ).Unhandled
 			for _, path := range missing {
@@ -96,6 +97,7 @@ func TestEveryPropertyIsSent(t *testing.T) {
 				sentOfMostUsed += handled
 			}
 			c := measure(t, rec, r, typ)
+			inTable(t, r.Type, asked(t, rec, r, typ))
 			fmt.Fprintf(&table, "| %s | %s | %s | %s | %s |\n", r.Type, ratio(handled, settable),
 				requestCount(c.create), requestCount(c.update[c.most()]), requestCount(c.remove))
 		})

@@ -3,6 +3,7 @@ package cloudcontrol
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/org/cdkd-action/engine/schema"
 )
@@ -34,10 +35,20 @@ func SchemaText(t *schema.Type) (string, error) {
 	}
 	doc["tagging"] = tagging
 	if t.Provisionable {
-		doc["handlers"] = map[string]any{"create": struct{}{}, "read": struct{}{}, "update": struct{}{}, "delete": struct{}{}, "list": struct{}{}}
+		handlers := map[string]any{}
+		for _, operation := range []string{"create", "read", "update", "delete", "list"} {
+			handlers[operation] = map[string]any{"permissions": []string{handlerAction(t.Name, operation)}}
+		}
+		doc["handlers"] = handlers
 	}
 	text, err := json.Marshal(doc)
 	return string(text), err
+}
+
+// handlerAction is what a handler asks its service for; real ones ask for more.
+func handlerAction(typ, operation string) string {
+	parts := strings.Split(typ, "::")
+	return strings.ToLower(parts[1]) + ":" + strings.ToUpper(operation[:1]) + operation[1:] + parts[2]
 }
 
 func shapes(properties map[string]*schema.Property, above ...*schema.Property) map[string]any {

@@ -1,0 +1,134 @@
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/permission"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/value"
+	"github.com/org/cdkd-action/examples"
+	"github.com/org/cdkd-action/internal/sandbox"
+)
+
+// allowed are the actions of policies, each with the resources.
+func allowed(p *engine.Permissions) map[string][]string {
+	all := map[string][]string{}
+	for _, d := range p.Documents {
+		for _, s := range d.List("Statement") {
+			s := s.(*value.Object)
+			for _, a := range s.List("Action") {
+				for _, r := range s.List("Resource") {
+					all[a.(string)] = append(all[a.(string)], r.(string))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// What a deploy and a destroy of the shop ask for is in their policies; the roles
+// that are passed are the template's.
+func TestPoliciesAllowWhatIsDone(t *testing.T) {
+	e, aws := newEngine(t)
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, examples.Shop); err != nil {
+		t.Fatal(err)
+	}
+	aws.S3.AddBucket("cdk-hnb659fds-assets-123456789012-us-east-1", "us-east-1", "")
+	sel := engine.Selection{Assembly: filepath.Join(dir, "shop", "cdk.out"), Selection: assembly.Selection{All: true}}
+	done := func(run *result.Run, err error) {
+		t.Helper()
+		if err != nil || run.Outcome != result.Success {
+			t.Fatalf("%s: %v", run.Outcome, err)
+		}
+	}
+	policy := func(purpose permission.Purpose) map[string][]string {
+		t.Helper()
+		p, err := e.Permissions(t.Context(), engine.PermissionsOptions{Selection: sel, For: purpose})
+		if err != nil || len(p.Unknown) > 0 {
+			t.Fatalf("permissions: %v, unknown: %v", err, p.Unknown)
+		}
+		return allowed(p)
+	}
+	asked := func(policy map[string][]string, purpose permission.Purpose) {
+		t.Helper()
+		seen := 0
+		for _, r := range aws.Log() {
+			name := r.Service + ":" + r.Action
+			switch r.Service {
+			case "s3", "sts", "cloudcontrolapi", "": // by other names
+				continue
+			case "monitoring":
+				name = "cloudwatch:" + r.Action
+			}
+			if strings.Contains(r.Action, " /") { // a REST call, by its path
+				continue
+			}
+			if name == "lambda:Invoke" {
+				name = "lambda:InvokeFunction"
+			}
+			seen++
+			if policy[name] == nil {
+				t.Errorf("%s asks for %s, which its policy does not allow", purpose, name)
+			}
+		}
+		if seen == 0 {
+			t.Errorf("%s asked for nothing", purpose)
+		}
+		aws.ClearLog()
+	}
+
+	deploy := policy(permission.Deploy)
+	roles := deploy["iam:PassRole"]
+	if len(roles) == 0 || slices.ContainsFunc(roles, func(r string) bool { return !strings.HasPrefix(r, "arn:aws:iam::123456789012:role/ShopOrders-") }) {
+		t.Errorf("roles that may be passed: %v", roles)
+	}
+	objects := []string{"arn:aws:s3:::cdk-hnb659fds-assets-123456789012-us-east-1/*", "arn:aws:s3:::state/_cdkd-registry/*", "arn:aws:s3:::state/cdkd/*"}
+	if got := slices.Sorted(slices.Values(deploy["s3:PutObject"])); !slices.Equal(got, objects) {
+		t.Errorf("objects that may be written: %v", got)
+	}
+	destroy := policy(permission.Destroy)
+	aws.ClearLog()
+	done(e.Deploy(t.Context(), engine.DeployOptions{Selection: sel, ResourceTimeout: time.Minute}))
+	asked(deploy, permission.Deploy)
+	done(e.Destroy(t.Context(), engine.DestroyOptions{Selection: sel, ResourceTimeout: time.Minute}))
+	asked(destroy, permission.Destroy)
+	for _, never := range []string{"sqs:CreateQueue", "iam:PassRole", "s3:CreateBucket"} {
+		if destroy[never] != nil {
+			t.Errorf("a destroy may %s", never)
+		}
+	}
+	for action := range policy(permission.Plan) {
+		if !strings.Contains(action, ":Get") && !strings.Contains(action, ":List") && !strings.Contains(action, ":Describe") {
+			t.Errorf("a plan may %s", action)
+		}
+	}
+}
+
+// What the caller lacks is named with the resource; that IAM may not be asked is
+// no answer.
+func TestPermissionsAreChecked(t *testing.T) {
+	e, aws := newEngine(t)
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, examples.Shop); err != nil {
+		t.Fatal(err)
+	}
+	opt := engine.PermissionsOptions{Selection: engine.Selection{Assembly: filepath.Join(dir, "shop", "cdk.out")}, For: permission.Deploy, Check: true}
+	aws.Deny("sqs:CreateQueue")
+	p, err := e.Permissions(t.Context(), opt)
+	if err != nil || !slices.Equal(p.Missing, []string{"sqs:CreateQueue on *"}) {
+		t.Errorf("missing %v, %v", p.Missing, err)
+	}
+	aws.AddFault(sandbox.Fault{Service: "iam", Action: "SimulatePrincipalPolicy", Status: 403, Code: "AccessDenied"})
+	p, err = e.Permissions(t.Context(), opt)
+	if p == nil || len(p.Documents) == 0 || err == nil || engine.Remedy(err) == "" {
+		t.Errorf("a refused simulation: %v, want the policy and what to do", err)
+	}
+}

@@ -145,6 +145,8 @@ type Inputs struct {
 
 	CaptureObservedState bool
 
+	Environment, EnvironmentURL string
+
 	Assets             bool
 	AssetBucket        string
 	ContainerRepo      string

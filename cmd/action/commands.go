@@ -36,6 +36,7 @@ func (s *step) deploy(ctx context.Context) error {
 	if err != nil {
 		return s.refuse(err)
 	}
+	s.environment = s.beginEnvironment()
 	run, _ := s.engine.Deploy(ctx, engine.DeployOptions{
 		Approve:   s.approval(ctx),
 		Selection: sel, Parameters: s.in.Parameters, Router: router,
@@ -141,6 +142,9 @@ func (s *step) finish(run *result.Run) error {
 	}
 	s.check(s.planFile(run))
 	s.surface.Annotate(run)
+	if s.environment != nil {
+		s.environment.end(run, end)
+	}
 	if s.comment(run) {
 		s.memory.keep(keptReported, "true")
 	}

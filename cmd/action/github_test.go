@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/org/cdkd-action/ci/github/githubtest"
@@ -87,6 +88,35 @@ func issue(ts *testscript.TestScript, neg bool, args []string) {
 	matches := len(all) > 0 && (len(args) == 0 || regexp.MustCompile("(?m)"+args[0]).MatchString(text))
 	if matches == neg {
 		ts.Fatalf("%d issues, want match %t of %q:\n%s", len(all), !neg, args, text)
+	}
+}
+
+// deployment ENVIRONMENT REF STATE... [ADDRESS] wants the last deployment to be
+// that, with these statuses; "!" wants none at all.
+func deployment(ts *testscript.TestScript, neg bool, args []string) {
+	all := ts.Value(githubKey{}).(*githubHolder).server.Deployments()
+	if neg {
+		if len(all) > 0 {
+			ts.Fatalf("there are deployments: %+v", all)
+		}
+		return
+	}
+	if len(all) == 0 {
+		ts.Fatalf("there is no deployment")
+	}
+	last := all[len(all)-1]
+	got := []string{last.Environment, last.Ref}
+	for _, s := range last.Statuses {
+		got = append(got, s.State)
+		if s.EnvironmentURL != "" {
+			got = append(got, s.EnvironmentURL)
+		}
+		if s.LogURL != "https://github.com/"+repository+"/actions/runs/1000" {
+			ts.Fatalf("log of %+v", s)
+		}
+	}
+	if diff := cmp.Diff(args, got); diff != "" {
+		ts.Fatalf("(-want +got):\n%s\n%+v", diff, last)
 	}
 }
 

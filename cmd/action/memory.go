@@ -24,6 +24,7 @@ const (
 	keptStacks      = "stacks"      // of which it asks for the lock
 	keptInterrupted = "interrupted" // when the first signal came, in Unix milliseconds
 	keptReported    = "reported"    // everybody was told how it ended
+	keptDeployment  = "deployment"  // of GitHub, whose end is not said yet
 	keptEnded       = "ended"       // it ended by itself
 )
 
@@ -79,6 +80,7 @@ type memento struct {
 	stacks                        []state.Ref
 	interrupted                   time.Time // zero: it was not, as far as is known
 	reported, ended               bool
+	deployment                    int64 // 0: none is open
 }
 
 func recall(getenv func(string) string) (memento, error) {
@@ -90,6 +92,7 @@ func recall(getenv func(string) string) (memento, error) {
 	if ms, err := strconv.ParseInt(get(keptInterrupted), 10, 64); err == nil {
 		m.interrupted = time.UnixMilli(ms)
 	}
+	m.deployment, _ = strconv.ParseInt(get(keptDeployment), 10, 64)
 	var err error
 	if stacks := get(keptStacks); stacks != "" {
 		err = json.Unmarshal([]byte(stacks), &m.stacks)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/ci/github"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/result"
@@ -179,6 +180,9 @@ func (s *step) tellOfPost(kept memento, message, remedy string, left []engine.Af
 			}
 		}
 		run.Add(st)
+	}
+	if kept.deployment != 0 {
+		s.endDeployment(kept.deployment, github.DeploymentStatus{State: github.DeploymentError, Description: report.Title(run)})
 	}
 	if kept.reported && !news {
 		return nil

@@ -101,6 +101,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"comment":             comment,
 	"pull":                pull,
 	"issue":               issue,
+	"deployment":          deployment,
 	"forget":              func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).ClearLog() },
 	"interrupt":           interrupt,
 	"interrupt-twice":     interruptTwice,

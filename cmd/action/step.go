@@ -26,14 +26,15 @@ type step struct {
 	window  *signals.Window
 	surface *ci.Surface
 
-	in       *ci.Inputs
-	log      zerolog.Logger
-	secrets  *secret.Set
-	children *children // what other programs print
-	memory   *memory   // of the post step
-	project  *synth.Project
-	engine   *engine.Engine
-	shown    []review.Plan // what the comment holds a deploy to
+	in          *ci.Inputs
+	log         zerolog.Logger
+	secrets     *secret.Set
+	children    *children // what other programs print
+	memory      *memory   // of the post step
+	project     *synth.Project
+	engine      *engine.Engine
+	environment *environment  // of a deploy
+	shown       []review.Plan // what the comment holds a deploy to
 }
 
 func newStep(window *signals.Window, surface *ci.Surface) *step {

@@ -142,6 +142,7 @@ var names = map[string]NameRule{
 	"AWS::ElasticLoadBalancingV2::TargetGroup":  {Property: "Name", Max: 32},
 	"AWS::Events::EventBus":                     {Property: "Name", Max: 256},
 	"AWS::Events::Rule":                         {Property: "Name", Max: 64},
+	"AWS::KinesisFirehose::DeliveryStream":      {Property: "DeliveryStreamName", Max: 64},
 	"AWS::IAM::Group":                           {Property: "GroupName", Max: 128},
 	"AWS::IAM::InstanceProfile":                 {Property: "InstanceProfileName", Max: 128},
 	"AWS::IAM::ManagedPolicy":                   {Property: "ManagedPolicyName", Max: 128},

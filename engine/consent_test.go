@@ -22,7 +22,12 @@ const (
 
 func newEngine(t *testing.T) (*engine.Engine, *sandbox.Sandbox) {
 	t.Helper()
-	aws, err := sandbox.Start(t.Context(), sandbox.Options{})
+	return newEngineOn(t, sandbox.Kumo)
+}
+
+func newEngineOn(t *testing.T, upstream sandbox.Upstream) (*engine.Engine, *sandbox.Sandbox) {
+	t.Helper()
+	aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: upstream})
 	if err != nil {
 		t.Fatal(err)
 	}

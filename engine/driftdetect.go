@@ -28,8 +28,8 @@ type DriftOptions struct {
 	Consent func(*result.DriftedStack) bool
 
 	RoleARN         string
-	Concurrency     int // resources at once; 0: 4
-	ResourceTimeout time.Duration
+	Concurrency     int           // resources at once; 0: 4
+	ResourceTimeout time.Duration // 0: half an hour
 }
 
 // Drift compares recorded stacks with what AWS says of their resources, and, if
@@ -66,6 +66,7 @@ func (e *Engine) drift(ctx context.Context, run *result.DriftRun, opt DriftOptio
 		return err
 	}
 	opt.Concurrency = cmp.Or(opt.Concurrency, 4)
+	opt.ResourceTimeout = cmp.Or(opt.ResourceTimeout, 30*time.Minute)
 	for _, ref := range refs {
 		if e.config.Window.Interrupted() {
 			return errInterrupted
@@ -285,6 +286,7 @@ func (c *comparing) compareRow(ctx context.Context, logicalID string, row *state
 		r.Reason = c.e.config.Secrets.Mask(err.Error())
 		return r, nil
 	}
+	found = c.withoutAttached(row, found)
 	r.Comparison = drift.Compare(row, found)
 	for i := range r.Differences {
 		f := &r.Differences[i]
@@ -295,4 +297,38 @@ func (c *comparing) compareRow(ctx context.Context, logicalID string, row *state
 		r.Drift = result.DriftFound
 	}
 	return r, found
+}
+
+// withoutAttached leaves the policies out of what was read of a principal that
+// other resources of the stack attach to it, unless they were there before.
+func (c *comparing) withoutAttached(row *state.Resource, found *value.Object) *value.Object {
+	const property = "ManagedPolicyArns"
+	read := found.List(property)
+	if len(read) == 0 {
+		return found
+	}
+	attached := map[any]bool{}
+	c.world.mu.Lock()
+	for _, other := range c.world.record.Resources {
+		if other.ResourceType == "AWS::IAM::ManagedPolicy" {
+			attached[other.PhysicalID] = true
+		}
+	}
+	c.world.mu.Unlock()
+	baseline, _ := drift.Baseline(row)
+	for _, arn := range baseline.List(property) {
+		if text, ok := arn.(string); ok {
+			delete(attached, text)
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(read), func(arn any) bool {
+		text, ok := arn.(string)
+		return ok && attached[text]
+	})
+	if len(kept) == len(read) {
+		return found
+	}
+	out := found.Clone()
+	out.Set(property, kept)
+	return out
 }

@@ -214,7 +214,7 @@ func (c *comparing) revertedTo(ctx context.Context, r *result.DriftedResource, r
 	if err != nil {
 		return fmt.Errorf("updated, and then: %w", err)
 	}
-	if left := drift.Compare(row, found).Properties(); len(left) > 0 {
+	if left := drift.Compare(row, c.withoutAttached(row, found)).Properties(); len(left) > 0 {
 		return errors.New("updated, and still not as recorded: " + strings.Join(left, ", ") + "; look at them by hand, or accept them")
 	}
 	return nil

@@ -22,7 +22,7 @@ import (
 )
 
 // Assemblies are deployed, looked at with the aws command line, deployed again,
-// which changes nothing, and destroyed, which leaves nothing but what the
+// which changes nothing, looked at for drift, of which there is none (S-317), and destroyed, which leaves nothing but what the
 // template retains.
 func TestLifecycle(t *testing.T) {
 	for _, program := range []string{"moto_server", "aws"} {
@@ -225,6 +225,11 @@ func (l *lab) lifecycle(t *testing.T, e entry, b *budget) []resource {
 	}
 
 	lap("second deploy")
+	for _, fault := range l.drift(t, ctx, e.Name) {
+		t.Errorf("drift: %s", fault)
+	}
+
+	lap("drift")
 	run, err = newEngine(t, l.s, nil).Destroy(ctx, engine.DestroyOptions{
 		Selection: selection, RemoveProtection: true,
 		ResourceTimeout: time.Minute, Concurrency: 8, StackConcurrency: 4,

@@ -29,7 +29,7 @@ type Scrubbed struct {
 	state.Ref
 	Found    []string // where a secret stood in clear, and is an expression or a mask now
 	Keys     []string // where the name of a member holds one, which is not renamed
-	Versions int      // earlier versions of the record that hold one
+	Versions int      // earlier versions of the record, the journal and what is open that hold one
 	Err      error    // why nothing of it was done, or not all
 }
 
@@ -181,9 +181,9 @@ func (s *scrubbing) run(ctx context.Context, opt ScrubOptions) error {
 			record.Drop("skippedOutputs")
 		}
 		beside = s.beside(ctx, !opt.DryRun) // does not keep the record from being cleaned
-		s.Versions, err = d.place.EarlierRecords(ctx, s.holds)
+		s.Versions, err = d.place.EarlierVersions(ctx, s.holds)
 		if is[*state.AccessError](err) {
-			d.warn("whether earlier versions of the record hold a secret could not be looked at: %v", err)
+			d.warn("whether earlier versions hold a secret could not be looked at: %v", err)
 			err = nil
 		}
 		return changed, err
@@ -198,15 +198,15 @@ func (s *scrubbing) run(ctx context.Context, opt ScrubOptions) error {
 	err := d.e.amend(ctx, d.place, state.LockOptions{Operation: "scrub", Wait: opt.LockWait}, d.e.recordedDeployment(d.store, s.Ref), func(record *state.Record) (bool, error) {
 		changed, err := look(record)
 		if err == nil && !changed && (len(s.Found) > 0 || s.Versions > 0) {
-			err = d.place.PurgeRecord(ctx)
+			err = d.place.PurgeVersions(ctx)
 		}
 		return changed, err
 	}, func(ctx context.Context, record *state.Record) {
 		if err := d.store.Exports(d.t.Region).Update(ctx, d.t.Name, record); err != nil {
 			d.warn("%v", err)
 		}
-		if err := d.place.PurgeRecord(ctx); err != nil {
-			d.warn("the version of the record that held a secret stays in the bucket: %v", err)
+		if err := d.place.PurgeVersions(ctx); err != nil {
+			d.warn("the version that held a secret stays in the bucket: %v", err)
 		}
 	})
 	return errors.Join(err, beside)

@@ -80,7 +80,7 @@ func scrubbedText(all []engine.Scrubbed, dryRun bool) string {
 			fmt.Fprintf(&b, "%s: no secrets\n", refText(s.Ref))
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %d %s, %d in names, %d earlier versions of the record with secrets\n", refText(s.Ref), len(s.Found), done, len(s.Keys), s.Versions)
+		fmt.Fprintf(&b, "%s: %d %s, %d in names, %d earlier versions with secrets\n", refText(s.Ref), len(s.Found), done, len(s.Keys), s.Versions)
 		for _, place := range s.Found {
 			fmt.Fprintf(&b, "  %s\n", report.Line(place))
 		}

@@ -151,10 +151,19 @@ func (k *Stack) keptByEvents(ctx context.Context) (kept []Kept, err error) {
 	return kept, errors.Join(errs...)
 }
 
-// EarlierRecords counts the earlier versions of the record that wanted says yes
-// to.
-func (k *Stack) EarlierRecords(ctx context.Context, wanted func(body []byte) bool) (int, error) {
-	key := k.key(recordName)
+// EarlierVersions counts the earlier versions of what PurgeVersions purges that
+// wanted says yes to.
+func (k *Stack) EarlierVersions(ctx context.Context, wanted func(body []byte) bool) (n int, err error) {
+	var errs []error
+	for _, name := range withProperties {
+		found, err := k.earlierVersions(ctx, k.key(name), wanted)
+		n += found
+		errs = append(errs, err)
+	}
+	return n, errors.Join(errs...)
+}
+
+func (k *Stack) earlierVersions(ctx context.Context, key string, wanted func(body []byte) bool) (int, error) {
 	versions, err := k.store.earlier(ctx, key, 0)
 	if err != nil {
 		return 0, err

@@ -94,12 +94,15 @@ func (s *Store) unpurged(key string, err error) {
 // there. It is only for who holds the lock, and nothing depends on it.
 func (k *Stack) PurgeLock(ctx context.Context) error { return k.store.purge(ctx, k.key(lockName)) }
 
-// PurgeRecord removes the earlier versions of the record, the journal and what is
-// open. Only what must not stay readable is a reason to: they are what those are
+// withProperties are the objects that hold the properties of resources.
+var withProperties = [...]string{recordName, journalName, pendingName}
+
+// PurgeVersions removes the earlier versions of the record, the journal and what
+// is open. Only what must not stay readable is a reason to: they are what those are
 // restored from.
-func (k *Stack) PurgeRecord(ctx context.Context) error {
+func (k *Stack) PurgeVersions(ctx context.Context) error {
 	var errs []error
-	for _, name := range []string{recordName, journalName, pendingName} {
+	for _, name := range withProperties {
 		errs = append(errs, k.store.purge(ctx, k.key(name)))
 	}
 	return errors.Join(errs...)

@@ -29,6 +29,7 @@ const (
 
 	Scrub       Name = "scrub"
 	OrphanPaths Name = "orphan"
+	Import      Name = "import"
 
 	Events      Name = "events"
 	EventsPrune Name = "events prune"
@@ -103,7 +104,7 @@ type Inputs struct {
 	DropFailed       []string
 	Force            bool
 	Orphan           []string
-	Resources        []string
+	Resources        []string // of an import LogicalId=physical-id
 	Pending          []string
 	DryRun           bool
 	Fail             bool
@@ -114,6 +115,11 @@ type Inputs struct {
 	PurgeEvents      bool
 
 	SkipFinalSnapshot bool
+
+	ResourceMapping       string // files
+	RecordResourceMapping string
+	ResourceMappingInline string
+	Auto                  bool
 
 	SkipAssets       bool
 	CDKStorage       bool

@@ -65,6 +65,20 @@ var commands = []Command{
 	{Name: OrphanPaths, Takes: "PATH", MinStacks: 1, MaxStacks: -1, Consent: "forgets what is recorded of resources",
 		Description: "Forget the resources of constructs, named by their paths in the app such as `Shop/Orders`, and leave them in AWS as they are. What else is recorded and refers to them gets their values.",
 		asks:        func(in *Inputs) bool { return !in.DryRun }},
+	{Name: Import, MaxStacks: 1, Consent: "records resources as the stack's own",
+		Description: "Record resources that exist in AWS as a stack's own, without touching them: those that are named, or all of the stack that can be found. See [import.md](import.md).",
+		asks:        func(in *Inputs) bool { return !in.DryRun },
+		refuse: func(in *Inputs) (string, string) {
+			if in.ResourceMapping != "" && in.ResourceMappingInline != "" {
+				return "resource-mapping-inline", "give either a file or the mapping itself"
+			}
+			for _, entry := range in.Resources {
+				if id, physical, _ := strings.Cut(entry, "="); id == "" || physical == "" {
+					return "resource", "want LogicalId=physical-id, which " + shown(entry) + " is not"
+				}
+			}
+			return "", ""
+		}},
 	{Name: Scrub, MaxStacks: -1,
 		Description: "Take secrets that the app refers to out of what is recorded of its stacks, where an older release or another program left them, and remove the earlier versions of those records. Exits with 1 when the name of something recorded holds one, and with 2 when a stack could not be scrubbed."},
 	{Name: Bootstrap, MaxStacks: 0, Consent: "deletes the asset storage of the region",
@@ -185,9 +199,9 @@ type Input struct {
 var (
 	onApp     = []Name{Deploy, Diff, Check, Destroy}
 	selects   = []Name{Deploy, Diff, Check, Drift, Destroy, Synth, List, Publish, Scrub, Permissions}
-	readApp   = slices.Concat(selects, []Name{OrphanPaths})
+	readApp   = slices.Concat(selects, []Name{OrphanPaths, Import})
 	lookAtApp = slices.Concat(readApp, []Name{Doctor})
-	onState   = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish, Permissions}
+	onState   = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Scrub, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish, Permissions}
 	changing  = []Name{Deploy, Destroy, Rollback, StateDestroy, Sweep}
 )
 
@@ -196,7 +210,7 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Permissions, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Scrub, Permissions, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one; `synth`, `list` and `permissions` then take all."},
 	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(selects, []Name{StateDestroy, StateRefresh, EventsPrune}),
 		Description: "Take all stacks of the app; for `drift` without app, `state destroy` and `state refresh-observed`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
@@ -227,7 +241,7 @@ var table = []Input{
 		Description: "Refuse stacks of which the app reports warnings, too."},
 	{Name: "ignore-errors", Field: func(in *Inputs) any { return &in.IgnoreErrors }, Default: "false", Commands: readApp,
 		Description: "Go on although the app reports errors. `strict` wins over it."},
-	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff, Check, Scrub}, Secret: true,
+	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff, Check, Import, Scrub}, Secret: true,
 		Description: "Values of template parameters, as `Name=value` for every stack that has the parameter or `Stack:Name=value` for one."},
 
 	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List}),
@@ -239,7 +253,7 @@ var table = []Input{
 	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,
 		Description: "What the keys in the state bucket begin with."},
 
-	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, Drift, GC, OrphanPaths, Scrub, Sweep, StateMigrate, StateRefresh}, Restricts: true,
+	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, Drift, GC, OrphanPaths, Import, Scrub, Sweep, StateMigrate, StateRefresh}, Restricts: true,
 		Description: "Say what would be done and write nothing."},
 	{Name: "accept", Field: func(in *Inputs) any { return &in.Accept }, Default: "false", Commands: []Name{Drift},
 		Description: "Record what is in AWS in place of what was recorded. What the app declares otherwise shows in the next diff."},
@@ -247,7 +261,7 @@ var table = []Input{
 		Description: "Update resources in AWS back to what is recorded. What can only be replaced, or was deleted, is left and reported."},
 	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff, Scrub},
 		Description: "Exit with 1 when something would change; for `scrub`, when a secret was found."},
-	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{Bootstrap, GC, OrphanPaths, StateOrphan, StateMigrate, EventsPrune, Drift}),
+	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{Bootstrap, GC, OrphanPaths, Import, StateOrphan, StateMigrate, EventsPrune, Drift}),
 		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
 	{Name: "require-approval", Field: func(in *Inputs) any { return &in.RequireApproval }, Default: string(ApprovalNever), Commands: []Name{Deploy},
 		Allowed:     []string{string(ApprovalNever), string(ApprovalBroadening), string(ApprovalAnyChange)},
@@ -258,16 +272,24 @@ var table = []Input{
 		Description: "Deploy only what the comment on the pull request said that it would do: the pull request of the event, or the one that brought the commit. Needs the github-token, with `pull-requests: read`, and the same app, working-directory and comment-key as the `diff` that wrote the comment."},
 	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
 		Description: "Undo a deploy that fails. `false` keeps what was done, for the next deploy to go on from."},
-	{Name: "force", Field: func(in *Inputs) any { return &in.Force }, Default: "false", Commands: []Name{Bootstrap, Rollback, StateOrphan, OrphanPaths},
-		Description: "For `bootstrap`: put the settings on buckets that were there before, too; with destroy, delete asset storage that is in use. For `rollback`: do not ask, as `yes`; nothing else is overridden. For `state orphan`: do not ask, and remove the lock of whoever is at work on the stack. For `orphan`: use recorded values where a reference cannot be read."},
+	{Name: "force", Field: func(in *Inputs) any { return &in.Force }, Default: "false", Commands: []Name{Bootstrap, Rollback, StateOrphan, OrphanPaths, Import},
+		Description: "For `bootstrap`: put the settings on buckets that were there before, too; with destroy, delete asset storage that is in use. For `rollback`: do not ask, as `yes`; nothing else is overridden. For `state orphan`: do not ask, and remove the lock of whoever is at work on the stack. For `orphan`: use recorded values where a reference cannot be read. For `import`: record anew what is on record already."},
 	{Name: "revert-failed", Field: func(in *Inputs) any { return &in.RevertFailed }, Default: "false", Commands: []Name{Rollback},
 		Description: "Also bring back what an operation that failed may have changed, and delete what a failed create left."},
 	{Name: "drop-failed", Field: func(in *Inputs) any { return &in.DropFailed }, Commands: []Name{Rollback}, Restricts: true,
 		Description: "Logical ids of operations that failed, to take off the latest part of the journal. Nothing is rolled back and AWS is not touched: say so when you have looked after them yourself."},
 	{Name: "orphan", Field: func(in *Inputs) any { return &in.Orphan }, Commands: []Name{Rollback}, Restricts: true,
 		Description: "Logical ids of resources that the rollback leaves in AWS as they are; those in a nested stack as `Nested/Resource`."},
-	{Name: "resource", Field: func(in *Inputs) any { return &in.Resources }, Commands: []Name{StateOrphan}, Restricts: true,
-		Description: "Logical ids of the resources to forget; without them, the whole stack."},
+	{Name: "resource", Field: func(in *Inputs) any { return &in.Resources }, Commands: []Name{StateOrphan, Import}, Restricts: true,
+		Description: "Logical ids of the resources to forget; without them, the whole stack. For `import`: the resources to record, as `LogicalId=physical-id`; without them, and without a mapping, all of the stack that can be found."},
+	{Name: "resource-mapping", Field: func(in *Inputs) any { return &in.ResourceMapping }, Commands: []Name{Import}, Restricts: true,
+		Description: "A file with the resources to import: a JSON object of physical ids by logical id. An object of identifiers in place of an id, as the CDK command line writes it, is taken too."},
+	{Name: "resource-mapping-inline", Field: func(in *Inputs) any { return &in.ResourceMappingInline }, Commands: []Name{Import}, Restricts: true,
+		Description: "What would be in the file of resource-mapping."},
+	{Name: "record-resource-mapping", Field: func(in *Inputs) any { return &in.RecordResourceMapping }, Commands: []Name{Import},
+		Description: "A file to write the physical ids to that were found, in the form of resource-mapping, before anybody is asked. With dry-run, too."},
+	{Name: "auto", Field: func(in *Inputs) any { return &in.Auto }, Default: "false", Commands: []Name{Import},
+		Description: "Look for the resources, too, that no id was given for."},
 	{Name: "pending", Field: func(in *Inputs) any { return &in.Pending }, Commands: []Name{StateOrphan}, Restricts: true,
 		Description: "Logical ids of the resources of which to forget what an earlier run left open, or `all`. Their records stay, and nothing in AWS is touched: look first what the operation came to."},
 	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy, StateDestroy, Sweep},
@@ -284,7 +306,7 @@ var table = []Input{
 		Description: "Leave assets where the app puts them, which is what `cdk bootstrap` made, although `bootstrap` has made the region asset storage of its own. So does `context.cdkd.useCdkBootstrapAssets` of `cdk.json`."},
 	{Name: "auto-asset-storage", Field: func(in *Inputs) any { return &in.MakeStorage }, Default: "false", Commands: []Name{Deploy},
 		Description: "Make the asset storage that `bootstrap` makes in a region that has none, when assets of the CDK's bootstrap are to be published there. So does `context.cdkd.autoAssetStorage` of `cdk.json`."},
-	{Name: "expand-macros", Field: func(in *Inputs) any { return &in.ExpandMacros }, Default: "true", Commands: []Name{Deploy, Diff, Check},
+	{Name: "expand-macros", Field: func(in *Inputs) any { return &in.ExpandMacros }, Default: "true", Commands: []Name{Deploy, Diff, Check, Import},
 		Description: "Have CloudFormation expand templates that use macros or SAM, for which a change set is made on an empty stack that is deleted afterwards. `false` refuses such templates."},
 	{Name: "allow-unaddressed", Field: func(in *Inputs) any { return &in.AllowUnaddressed }, Default: "false", Commands: []Name{Deploy},
 		Description: "Exit with 0 although resources were knowingly left, which is 2 otherwise. They are reported all the same."},
@@ -364,7 +386,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Scrub, Synth, List, Publish, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Permissions},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Scrub, Synth, List, Publish, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Permissions},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

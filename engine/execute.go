@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/org/cdkd-action/engine/graph"
@@ -275,6 +276,20 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 func (d *deployment) name(req *provider.Request) {
 	n := plan.PhysicalName(d.t.Name, req.LogicalID, req.Type, req.Properties)
 	req.Name, req.NameProperty = n.Value, n.Property
+	if n.Generated && req.PhysicalID != "" && !strings.Contains(req.PhysicalID, n.Value) && d.idHoldsName(req.Type, n.Property) {
+		req.Name = state.NameIn(req.Type, req.PhysicalID) // it was imported
+	}
+}
+
+// idHoldsName tells whether the ids of a type are names, or made of them.
+func (d *deployment) idHoldsName(typ, property string) bool {
+	if driver := d.router.Driver(typ); driver == nil {
+		return false
+	} else if driver.Resource().Lookup != nil {
+		return true
+	}
+	t, ok := schema.Lookup(typ)
+	return ok && slices.Equal(t.PrimaryIdentifier, []string{property})
 }
 
 // made records a resource the moment that it exists, with those of its

@@ -8,6 +8,7 @@ import (
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/secret"
+	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -32,7 +33,7 @@ func (e *NestedError) Unwrap() error { return e.Err }
 
 // Create implements provider.Provider.
 func (n *nested) Create(ctx context.Context, r *provider.Request) (provider.Created, error) {
-	id := fmt.Sprintf("arn:cdkd-local:%s:%s:nested-stack/%s/%s", r.Stack.Region, r.Stack.AccountID, r.Stack.Name, r.LogicalID)
+	id := nestedID(r.Stack.Region, r.Stack.AccountID, r.Stack.Name, r.LogicalID)
 	if r.Made != nil { // what the child makes is recorded under it from now on
 		r.Made(provider.Created{PhysicalID: id})
 	}
@@ -42,6 +43,11 @@ func (n *nested) Create(ctx context.Context, r *provider.Request) (provider.Crea
 		return made, &provider.PartialError{Made: made, Err: err}
 	}
 	return made, nil
+}
+
+// nestedID is the physical id of a nested stack's row.
+func nestedID(region, account, parent, logicalID string) string {
+	return fmt.Sprintf("arn:cdkd-local:%s:%s:nested-stack/%s/%s", region, account, parent, logicalID)
 }
 
 // Update implements provider.Provider.
@@ -61,7 +67,7 @@ func (n *nested) deploy(ctx context.Context, r *provider.Request) (*value.Object
 	if template == nil {
 		return nil, fmt.Errorf("the assembly has no template for nested stack %s: the resource lacks the metadata aws:asset:path, which the CDK writes", r.LogicalID)
 	}
-	parameters, err := nestedParameters(r)
+	parameters, hidden, err := n.parameters(r)
 	if err != nil {
 		return nil, err
 	}
@@ -70,20 +76,6 @@ func (n *nested) deploy(ctx context.Context, r *provider.Request) (*value.Object
 			p.warn("%s: %s of a nested stack has no effect", r.LogicalID, ignored)
 		}
 	}
-	var hidden []string
-	for name, v := range parameters {
-		if v != secret.Masked && !p.e.config.Secrets.Contains(v) {
-			continue
-		}
-		// The child is told the expression, and stores that. Of a NoEcho value
-		// there is none: it gets the value, and is told to mask it.
-		stored, _ := p.e.config.Secrets.Redact(v, nil)
-		if text, ok := stored.(string); ok && text != secret.Masked && strings.Contains(text, "{{resolve:") {
-			parameters[name] = text
-			continue
-		}
-		hidden = append(hidden, name)
-	}
 	d := n.child(p.t.child(p, r.LogicalID, template, parameters, hidden))
 	err = d.deploy(ctx)
 	n.adopt(d)
@@ -91,11 +83,39 @@ func (n *nested) deploy(ctx context.Context, r *provider.Request) (*value.Object
 	if err != nil {
 		return nil, &NestedError{Stack: d.t.Name, Err: err}
 	}
+	return outputAttributes(d.world.record), nil
+}
+
+// parameters are the values that a nested stack is given, and which of them it
+// is to mask.
+func (n *nested) parameters(r *provider.Request) (parameters map[string]string, hidden []string, err error) {
+	if parameters, err = nestedParameters(r); err != nil {
+		return nil, nil, err
+	}
+	secrets := n.parent.e.config.Secrets
+	for name, v := range parameters {
+		if v != secret.Masked && !secrets.Contains(v) {
+			continue
+		}
+		// The child is told the expression, and stores that. Of a NoEcho value
+		// there is none: it gets the value, and is told to mask it.
+		stored, _ := secrets.Redact(v, nil)
+		if text, ok := stored.(string); ok && text != secret.Masked && strings.Contains(text, "{{resolve:") {
+			parameters[name] = text
+			continue
+		}
+		hidden = append(hidden, name)
+	}
+	return parameters, hidden, nil
+}
+
+// outputAttributes are what Fn::GetAtt may ask of a nested stack.
+func outputAttributes(r *state.Record) *value.Object {
 	attributes := &value.Object{}
-	for name, v := range d.world.record.Outputs.All() {
+	for name, v := range r.Outputs.All() {
 		attributes.Set("Outputs."+name, v)
 	}
-	return attributes, nil
+	return attributes
 }
 
 // child returns the deployment of a nested stack: the parent's in everything

@@ -60,7 +60,11 @@ func (e *UnresolvedError) Error() string {
 
 // Remedy says what to do about it.
 func (e *UnresolvedError) Remedy() string {
-	return "look whether it exists, and delete it by hand if it does; then have the operation forgotten: " + forgetCommand(e.Stack, e.LogicalID)
+	forget := forgetCommand(e.Stack, e.LogicalID)
+	if e.Change != "create" {
+		return "look whether it exists, and delete it by hand if it does; then have the operation forgotten: " + forget
+	}
+	return fmt.Sprintf("look whether it exists: if it does, record it with import %s --resource %s=<its id>, or delete it by hand and have the operation forgotten: %s", e.Stack, e.LogicalID, forget)
 }
 
 // A settler settles what an earlier run left.

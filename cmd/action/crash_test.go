@@ -376,7 +376,7 @@ func (w *crashWorld) rerun(s crashStory, d disturbance, want calmEnd) bool {
 	if remedy := remedies.FindAllStringSubmatch(out.String(), -1); err != nil && remedy != nil {
 		w.refused = true
 		for _, r := range remedy {
-			w.must([]string{"import", r[1], "--resource", r[2], "--app", "crash"})
+			w.must([]string{"import", r[1], "--resource", r[2], "--app", "crash", "--yes"})
 		}
 		cmd, out = w.command(s.after)
 		err = cmd.Run()
@@ -425,7 +425,7 @@ func expired(lock []byte) bool {
 }
 
 // remedies are the imports that a refusal asks for.
-var remedies = regexp.MustCompile(`cdkd import (\S+) --resource (\S+=\S+)`)
+var remedies = regexp.MustCompile(`cdkd-action import (\S+) --resource (\S+=\S+)`)
 
 // age does what the time until a lock's expiry does, and longer for the answers
 // of handlers that were never asked. A takeover bounds what the dead run can

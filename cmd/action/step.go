@@ -115,6 +115,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.stateMigrate(ctx)
 	case ci.OrphanPaths:
 		return s.orphanPaths(ctx)
+	case ci.Import:
+		return s.importStack(ctx)
 	case ci.Scrub:
 		return s.scrub(ctx)
 	case ci.StateRefresh:

@@ -267,6 +267,37 @@ func (d *Driver) Find(ctx context.Context, r *Request) (string, error) {
 	})
 }
 
+// Adopt returns the id under which an existing resource is to be recorded that
+// CloudFormation knows by r.PhysicalID, or that is of r's properties.
+func (d *Driver) Adopt(ctx context.Context, r *Request) (string, error) {
+	if d.res.Adopt == nil {
+		return r.PhysicalID, nil
+	}
+	return retry.Read(ctx, retry.Task{Name: r.LogicalID, Draining: r.Draining}, func(ctx context.Context) (string, error) {
+		return d.res.Adopt(ctx, d.prepare(r))
+	})
+}
+
+// Existing returns the attributes of a resource that something else made. It
+// is ErrNotFound when reading them shows that it is gone.
+func (d *Driver) Existing(ctx context.Context, r *Request) (*value.Object, error) {
+	r = d.prepare(r)
+	var known *value.Object
+	if d.res.Known != nil {
+		known = d.res.Known(r)
+	}
+	if d.res.Attributes == nil {
+		return known, nil
+	}
+	read, err := retry.Read(ctx, retry.Task{Name: r.LogicalID, Draining: r.Draining}, func(ctx context.Context) (*value.Object, error) {
+		return d.res.Attributes(ctx, r)
+	})
+	if err != nil {
+		return nil, d.gone(r, err)
+	}
+	return merge(known, read), nil
+}
+
 // Known returns the attributes that can be told before the create, nil for
 // none.
 func (d *Driver) Known(r *Request) *value.Object {

@@ -72,6 +72,11 @@ type Resource struct {
 	// an exact key: natural key, token or ownership tag. "" for nothing.
 	Find func(ctx context.Context, r *Request) (physicalID string, err error)
 
+	// Adopt gives the id under which an existing resource is recorded, of the
+	// request's properties and its PhysicalID, which is what CloudFormation calls
+	// it. nil: the same.
+	Adopt func(ctx context.Context, r *Request) (physicalID string, err error)
+
 	// FinalSnapshot tells that Delete takes Request.FinalSnapshot.
 	FinalSnapshot bool
 

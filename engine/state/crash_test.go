@@ -2,6 +2,7 @@ package state
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,7 +105,7 @@ func TestRunAfterACrash(t *testing.T) {
 			refused, _, end := deployTwo(t, k, map[string]Holder{"Q": queue(made.Add(LockInterval + 2*skew)), "T": topic})
 			end(Settlement{})
 			for _, id := range []string{"Q", "T"} {
-				if err := refused[id]; err == nil || !err.Own || err.Command() == "" {
+				if err := refused[id]; err == nil || !err.Own || !strings.Contains(err.Remedy(), "cdkd-action import Shop --resource "+id+"=") {
 					t.Errorf("%s: %v", id, err)
 				}
 			}

@@ -240,19 +240,5 @@ func (e *NameHeldError) Error() string {
 
 // Remedy says what to do about it.
 func (e *NameHeldError) Remedy() string {
-	advice := "if it is this stack's, import it"
-	if c := e.Command(); c != "" {
-		advice += ":\n" + c
-	}
-	return advice
-}
-
-// Command is the command that imports the holder, "" when a name in it could
-// mean something to a shell.
-func (e *NameHeldError) Command() string {
-	mapping := e.Holder.LogicalID + "=" + e.Holder.PhysicalID
-	if !pasteable.MatchString(e.Stack) || strings.HasPrefix(e.Stack, "-") || !importable.MatchString(mapping) {
-		return ""
-	}
-	return "cdkd import " + e.Stack + " --resource " + mapping
+	return "if it is this stack's, " + ImportAdvice(e.Stack, e.Holder.LogicalID, e.Holder.PhysicalID)
 }

@@ -74,7 +74,7 @@ func (e Entry) done(row *Resource) bool {
 		return false
 	}
 	if e.ByName() {
-		return nameOf(row.ResourceType, row.PhysicalID) == e.Token
+		return NameIn(row.ResourceType, row.PhysicalID) == e.Token
 	}
 	if strings.HasPrefix(e.Base, replaceBase) {
 		return !strings.HasSuffix(e.Base, ":"+shortHash(row.PhysicalID))

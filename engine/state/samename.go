@@ -25,7 +25,7 @@ func SameResource(typ, a, b string) bool {
 		if isARN(a) && isARN(b) {
 			return false
 		}
-		return nameOf(typ, a) == nameOf(typ, b)
+		return NameIn(typ, a) == NameIn(typ, b)
 	}
 	return false
 }
@@ -42,8 +42,8 @@ func queuePath(url string) string {
 
 func isARN(id string) bool { return strings.HasPrefix(id, "arn:") }
 
-// nameOf is the name that a physical id holds.
-func nameOf(typ, id string) string {
+// NameIn is the name that a physical id holds.
+func NameIn(typ, id string) string {
 	after := func(sep string) string { return id[strings.LastIndex(id, sep)+1:] }
 	switch typ {
 	case typeQueue:

@@ -82,6 +82,7 @@ func restAccount() provider.Resource {
 	put := provider.Call(restClient, (*apigateway.Client).UpdateAccount, updateAccountInput)
 	return provider.Resource{
 		Type:   "AWS::ApiGateway::Account",
+		Adopt:  adoptedBy(func(*provider.Request) string { return accountID }),
 		Inputs: []provider.Input{updateAccountInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			if r.Properties.Has("CloudWatchRoleArn") {

@@ -55,6 +55,7 @@ func graphAPI() provider.Resource {
 	}
 	return provider.Resource{
 		Type:    "AWS::AppSync::GraphQLApi",
+		Adopt:   adoptedBy(func(r *provider.Request) string { return lastSegment(r.PhysicalID, "/") }), // CloudFormation has its ARN
 		Inputs:  []provider.Input{createGraphInput},
 		Updates: []provider.Input{updateGraphInput},
 		Satellites: []provider.Satellite{{

@@ -2,6 +2,7 @@ package awssdk
 
 import (
 	"context"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudtrail"
@@ -141,6 +142,16 @@ func trail() provider.Resource {
 		Delete:     byTrailName(trailClient, (*cloudtrail.Client).DeleteTrail, byID[cloudtrail.DeleteTrailInput]("Name")),
 		Gone:       []string{"TrailNotFoundException"},
 		Identifier: trailName,
+		Adopt: func(ctx context.Context, r *provider.Request) (string, error) {
+			if r.PhysicalID == "" || strings.HasPrefix(r.PhysicalID, "arn:") {
+				return r.PhysicalID, nil
+			}
+			found, err := describe(ctx, r, r.PhysicalID)
+			if err != nil {
+				return "", err
+			}
+			return aws.ToString(found.TrailARN), nil
+		},
 		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
 			in, err := createTrailInput.Input(r)
 			if err != nil {

@@ -244,6 +244,7 @@ func userPoolClient() provider.Resource {
 	}
 	return provider.Resource{
 		Type:    "AWS::Cognito::UserPoolClient",
+		Adopt:   adoptedWhole(func(r *provider.Request) string { return text(r.Properties, "UserPoolId") + "|" + r.PhysicalID }),
 		Inputs:  []provider.Input{createClientInput},
 		Updates: []provider.Input{updateClientInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
@@ -297,6 +298,7 @@ func userPoolDomain() provider.Resource {
 	}
 	return provider.Resource{
 		Type:    "AWS::Cognito::UserPoolDomain",
+		Adopt:   adoptedWhole(func(r *provider.Request) string { return text(r.Properties, "UserPoolId") + "|" + r.PhysicalID }),
 		Inputs:  []provider.Input{createDomainInput},
 		Updates: []provider.Input{updateDomainInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {

@@ -45,6 +45,7 @@ func elasticIP() provider.Resource {
 		},
 		Delete: releaseAddress,
 		Gone:   addressGone,
+		Adopt:  adoptAddress,
 		Find: func(ctx context.Context, r *provider.Request) (string, error) {
 			id, err := findTagged(ctx, r)
 			if id == "" || err != nil {

@@ -101,7 +101,8 @@ func rule() provider.Resource {
 			name, bus := ruleOf(r)
 			return deleteRule(ctx, r, name, bus)
 		},
-		Gone: eventsGone,
+		Gone:  eventsGone,
+		Adopt: adoptRule,
 		Lookup: func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
 			in := &eventbridge.DescribeRuleInput{Name: &r.Name}
 			if bus := text(r.Properties, "EventBusName"); bus != "" {

@@ -146,6 +146,7 @@ func inlinePolicy() provider.Resource {
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			return provider.Updated{PhysicalID: text(r.Properties, "PolicyName")}, put(ctx, r)
 		},
+		Adopt:  adoptedBy(func(r *provider.Request) string { return text(r.Properties, "PolicyName") }),
 		Delete: func(ctx context.Context, r *provider.Request) error { return remove(ctx, r, r.Properties) },
 		Gone:   iamGone,
 		Known: func(r *provider.Request) *value.Object {

@@ -48,6 +48,7 @@ func subscriptionFilter() provider.Resource {
 			}
 			return provider.Created{PhysicalID: filterName(r) + "|" + text(r.Properties, "LogGroupName")}, nil
 		},
+		Adopt: adoptedWhole(func(r *provider.Request) string { return r.PhysicalID + "|" + text(r.Properties, "LogGroupName") }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			named := filterNamed(r, 0)
 			_, err := provider.Invoke(ctx, named, logsClient, (*logs.Client).PutSubscriptionFilter, subscriptionFilterInput)
@@ -73,6 +74,7 @@ func metricFilter() provider.Resource {
 			}
 			return provider.Created{PhysicalID: text(r.Properties, "LogGroupName") + "|" + filterName(r)}, nil
 		},
+		Adopt: adoptedWhole(func(r *provider.Request) string { return text(r.Properties, "LogGroupName") + "|" + r.PhysicalID }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			named := filterNamed(r, 1)
 			_, err := provider.Invoke(ctx, named, logsClient, (*logs.Client).PutMetricFilter, metricFilterInput)

@@ -176,6 +176,7 @@ func topicPolicy() provider.Resource {
 			}
 			return provider.Created{PhysicalID: strings.Join(t, ",")}, nil
 		},
+		Adopt:  adoptedBy(func(r *provider.Request) string { return strings.Join(texts(r.Properties, "Topics"), ",") }),
 		Delete: func(ctx context.Context, r *provider.Request) error { return reset(ctx, r, topics(r)) },
 		Gone:   snsGone,
 		Known: func(r *provider.Request) *value.Object {

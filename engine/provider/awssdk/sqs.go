@@ -256,6 +256,12 @@ func queuePolicy() provider.Resource {
 			return clear(ctx, r, urls)
 		},
 		Gone: queueGone,
+		Adopt: adoptedBy(func(r *provider.Request) string {
+			if urls := texts(r.Properties, "Queues"); len(urls) > 0 {
+				return urls[0]
+			}
+			return ""
+		}),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			attributes, err := queueAttributesOf(ctx, r, r.PhysicalID)
 			if provider.HasCode(err, queueGone...) || err == nil && attributes["Policy"] == "" {

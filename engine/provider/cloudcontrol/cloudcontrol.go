@@ -212,6 +212,18 @@ func (p *Provider) Read(ctx context.Context, r *provider.Request) (*value.Object
 	return withoutOwner(props, r), nil
 }
 
+// Existing reads a resource that something else made: its properties, and what
+// a create of it would have told.
+func (p *Provider) Existing(ctx context.Context, r *provider.Request) (*value.Object, provider.Created, error) {
+	id := identifier(r)
+	found, err := p.Read(ctx, r)
+	if err != nil {
+		return nil, provider.Created{}, err
+	}
+	typ, _ := schema.Lookup(r.Type)
+	return found, provider.Created{PhysicalID: id, Attributes: attributes(typ, found, id, r)}, nil
+}
+
 // gone turns an answer that the resource does not exist into ErrNotFound,
 // unless it was looked for in another region than the recorded one.
 func gone(r *provider.Request, err error) error {

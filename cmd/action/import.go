@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/value"
+)
+
+func (s *step) importStack(ctx context.Context) error {
+	mapping, err := s.mapping()
+	if err != nil {
+		return s.refuse(err)
+	}
+	router, err := s.routerOptions()
+	if err != nil {
+		return s.refuse(err)
+	}
+	sel, err := s.selection(ctx)
+	if err != nil {
+		return s.refuse(err)
+	}
+	opt := engine.ImportOptions{
+		Selection: sel, Parameters: s.in.Parameters, Router: router, NoMacros: !s.in.ExpandMacros,
+		Resources: mapping, Auto: s.in.Auto, Force: s.in.Force, DryRun: s.in.DryRun,
+		Found: s.recordMapping,
+	}
+	if !s.in.Yes {
+		opt.Consent = func(i *engine.Imported) bool {
+			s.surface.Print(importedText(i, true))
+			return s.surface.Confirm(ctx, "Record these as the stack's own?", false)
+		}
+	}
+	i, err := s.engine.Import(ctx, opt)
+	if err != nil && (i == nil || !i.Saved) {
+		return s.refuse(err)
+	}
+	shown := s.show(importedJSON(i), importedText(i, s.in.DryRun))
+	switch {
+	case err != nil:
+		return s.refusal(err)
+	case i.Declined:
+		s.surface.Print("declined: nothing was done")
+	}
+	s.done(i.Saved)
+	if failed := i.Count(engine.ImportFailed); failed > 0 {
+		s.surface.Warning(ci.Annotation{Title: "Stack " + refText(i.Ref), Message: fmt.Sprintf("%d resources could not be imported; the log says why", failed)})
+	}
+	return shown
+}
+
+// mapping is what was named, in whichever way; what stands in the inputs wins
+// over the file.
+func (s *step) mapping() (map[string]string, error) {
+	mapping := map[string]string{}
+	body, source := []byte(s.in.ResourceMappingInline), "resource-mapping-inline"
+	if file := s.in.ResourceMapping; file != "" {
+		var err error
+		if body, err = os.ReadFile(s.path(file)); err != nil {
+			return nil, &engine.InputError{What: fmt.Sprintf("resource-mapping: %v", err), Next: "name a file that is there"}
+		}
+		source = file
+	}
+	if len(body) > 0 {
+		parsed, err := engine.ParseMapping(body)
+		if err != nil {
+			return nil, &engine.InputError{What: fmt.Sprintf("%s: %v", source, err), Next: `give a JSON object such as {"Queue": "https://sqs.eu-west-1.amazonaws.com/111122223333/orders"}`}
+		}
+		mapping = parsed
+	}
+	for _, entry := range s.in.Resources {
+		id, physical, _ := strings.Cut(entry, "=")
+		mapping[id] = physical
+	}
+	return mapping, nil
+}
+
+// path is relative to the app's directory.
+func (s *step) path(file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(s.in.WorkingDirectory, file)
+}
+
+// recordMapping writes what was found where somebody asked for it.
+func (s *step) recordMapping(i *engine.Imported) error {
+	if s.in.RecordResourceMapping == "" {
+		return nil
+	}
+	o := value.NewObject()
+	for _, r := range i.Resources {
+		if id, ok := i.Mapping()[r.LogicalID]; ok {
+			o.Set(r.LogicalID, id)
+		}
+	}
+	b, err := value.MarshalIndent(o)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.path(s.in.RecordResourceMapping), append(b, '\n'), 0o644); err != nil {
+		return &engine.InputError{What: fmt.Sprintf("record-resource-mapping: %v", err), Next: "name a file in a folder that is there"}
+	}
+	return nil
+}
+
+// importedText has a line for every resource that was asked for. ahead says that
+// nothing of it was done yet.
+func importedText(i *engine.Imported, ahead bool) string {
+	var b strings.Builder
+	n := i.Count(engine.ImportDone)
+	done := "imported"
+	if ahead || !i.Saved {
+		done = "to import"
+	}
+	fmt.Fprintf(&b, "%s: %d %s", refText(i.Ref), n, done)
+	for _, o := range []engine.ImportOutcome{engine.SkippedNotFound, engine.SkippedNoImpl, engine.ImportFailed} {
+		if n := i.Count(o); n > 0 {
+			fmt.Fprintf(&b, ", %d %s", n, o)
+		}
+	}
+	b.WriteString("\n")
+	writeImported(&b, i, "")
+	return b.String()
+}
+
+func writeImported(b *strings.Builder, i *engine.Imported, below string) {
+	for _, r := range i.Resources {
+		if r.Outcome == engine.SkippedOutOfScope {
+			continue
+		}
+		fmt.Fprintf(b, "  %s%s (%s): %s", report.Line(below), report.Line(r.LogicalID), report.Line(r.Type), r.Outcome)
+		if r.PhysicalID != "" {
+			fmt.Fprintf(b, " %s", report.Line(r.PhysicalID))
+		}
+		if r.Reason != "" {
+			fmt.Fprintf(b, ": %s", report.Line(r.Reason))
+		}
+		b.WriteString("\n")
+	}
+	for _, id := range i.Dropped {
+		fmt.Fprintf(b, "  %s%s: dropped from the record, and left in AWS\n", report.Line(below), report.Line(id))
+	}
+	for _, n := range i.Nested {
+		writeImported(b, n, n.Stack[strings.LastIndex(n.Stack, "~")+1:]+"/")
+	}
+}
+
+func importedJSON(i *engine.Imported) *value.Object {
+	resources, nested, dropped := []any{}, []any{}, []any{}
+	for _, r := range i.Resources {
+		o := value.NewObject("logicalId", r.LogicalID, "resourceType", r.Type, "outcome", string(r.Outcome))
+		if r.PhysicalID != "" {
+			o.Set("physicalId", r.PhysicalID)
+		}
+		if r.Reason != "" {
+			o.Set("reason", r.Reason)
+		}
+		resources = append(resources, o)
+	}
+	for _, n := range i.Nested {
+		nested = append(nested, importedJSON(n))
+	}
+	for _, id := range i.Dropped {
+		dropped = append(dropped, id)
+	}
+	return value.NewObject("stackName", i.Stack, "region", regionJSON(i.Ref), "saved", i.Saved,
+		"resources", resources, "dropped", dropped, "nested", nested)
+}

@@ -181,7 +181,7 @@ func TestInstance(t *testing.T) {
 	script := base64.StdEncoding.EncodeToString([]byte("#!/bin/sh"))
 	fixed := `"ImageId": "` + anImage + `", "SubnetId": "` + subnet + `"`
 	life{
-		typ: "AWS::EC2::Instance", owner: t.Name(), noRead: true, // the emulator tells the first profile for ever
+		typ: "AWS::EC2::Instance", noWalk: true, owner: t.Name(), noRead: true, // the emulator tells the first profile for ever
 		steps: []step{
 			{"create", `{` + fixed + `, "InstanceType": "t3.micro", "SecurityGroupIds": ["` + first + `"], "IamInstanceProfile": "Shop-ProfileA", "SourceDestCheck": false,
 				"UserData": "` + script + `", "Tags": [{"Key": "Name", "Value": "a"}]}`, seen,

@@ -84,6 +84,8 @@ type life struct {
 	// What the emulator cannot do: find again, or say that what is deleted once
 	// more is gone.
 	noFind, deletedOnce bool
+	// noWalk is set where the test itself goes on with the resource.
+	noWalk bool
 	// undeleted says why the emulator does not delete it.
 	undeleted string
 	wait      provider.WaitMode
@@ -189,6 +191,12 @@ func (l life) run(t *testing.T, s *provider.Session) {
 				}
 			}
 		}
+	}
+
+	r := request()
+	r.PhysicalID, r.Properties, r.Attributes = id, recorded, attributes
+	if !l.noWalk {
+		l.walk(t, s, r)
 	}
 
 	for _, when := range []string{"delete", "delete again"} {

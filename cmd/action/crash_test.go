@@ -20,7 +20,7 @@ import (
 	"github.com/org/cdkd-action/internal/sandbox"
 )
 
-var everyRequest = flag.Bool("every-request", false, "let TestCrash disturb every request, each in every way")
+var everyRequest = flag.Bool("every-request", false, "let TestCrash disturb every request, each in every way, and TestInterrupted interrupt each")
 
 // A tally counts what became of disturbed runs.
 type tally struct{ tried, converged, refused, wrong atomic.Int64 }

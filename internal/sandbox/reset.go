@@ -32,7 +32,7 @@ func (s *Sandbox) Reset(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.S3 = s3.New(s3.Options{AccountID: s.account, Region: s.region})
+	s.S3 = s3.New(s3.Options{AccountID: s.account, Region: s.region, Stored: s.stored})
 	s.CloudControl = cloudcontrol.New(cloudcontrol.Options{AccountID: s.account, Region: s.region, Types: s.types, Delay: s.progress})
 	s.log, s.faults, s.latencies, s.handlers = nil, nil, nil, nil
 	s.functions, s.mirrored = map[functionKey]*function{}, map[string]bool{}

@@ -77,6 +77,7 @@ type Sandbox struct {
 	account, region string
 	began           time.Time
 	types           func(string) (*schema.Type, bool)
+	stored          func(s3.Put)
 	runCode         bool
 	progress        time.Duration
 	upstream        *upstream // nil when there is none
@@ -123,7 +124,7 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 		S3:           s3.New(s3.Options{AccountID: o.AccountID, Region: o.Region, Stored: o.Stored}),
 		CloudControl: cloudcontrol.New(cloudcontrol.Options{AccountID: o.AccountID, Region: o.Region, Types: o.Types, Delay: o.ProgressDelay}),
 		began:        time.Now(),
-		account:      o.AccountID, region: o.Region, types: o.Types, runCode: o.RunCode, progress: o.ProgressDelay, kind: o.Upstream,
+		account:      o.AccountID, region: o.Region, types: o.Types, stored: o.Stored, runCode: o.RunCode, progress: o.ProgressDelay, kind: o.Upstream,
 		served: make(chan error, 1), changed: make(chan struct{}),
 		functions: map[functionKey]*function{}, mirrored: map[string]bool{},
 	}

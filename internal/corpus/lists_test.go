@@ -117,13 +117,21 @@ var invalid = map[string]string{
 // undeployed are the assemblies that can be planned and that are not deployed
 // here, each with the reason.
 var undeployed = map[string]string{
-	"cdk-pipelines-pipeline-with-stack-outputs-in-custom-step":        motoBuild,
-	"cdk-aws-apigatewayv2-integrations-http-add-subroute-integration": outside,
-	"cdkd-local-start-api": mistakes,
-	"chub-domain-redirect": outside,
-	"app-automated-security-response-on-aws-source-blueprints-servicenow-cdk":       content,
-	"app-automated-security-response-on-aws-source-playbooks-SC":                    outside,
-	"app-automated-security-response-on-aws-source-solution_deploy":                 content,
+	"app-automated-security-response-on-aws-source-blueprints-servicenow-cdk": content,
+	"app-automated-security-response-on-aws-source-playbooks-SC":              outside,
+	"app-automated-security-response-on-aws-source-solution_deploy":           content,
+	"app-bedrock-chat-cdk":                                                          images,
+	"app-generative-ai-use-cases-packages-cdk":                                      motoBuild,
+	"cdk-aws-apigateway-spec-restapi.import-deploymentstage":                        motoImport,
+	"cdk-aws-apigatewayv2-integrations-http-add-subroute-integration":               outside,
+	"cdk-aws-appsync-graphql-rds-serverlessv2":                                      motoAppSync,
+	"cdk-aws-appsync-js-resolver":                                                   motoAppSync,
+	"cdk-aws-appsync-log-retention":                                                 motoAppSync,
+	"cdk-aws-cloudfront-origins-s3-origin":                                          motoIdentity,
+	"cdk-aws-codebuild-asset-build-spec":                                            motoBuild,
+	"cdk-aws-codebuild-github-webhook-batch":                                        motoWebhook,
+	"cdk-aws-codebuild-project-buildspec-artifacts":                                 motoBuild,
+	"cdk-aws-codepipeline-actions-pipeline-with-pipeline-triggers":                  motoBuild,
 	"cdk-aws-ec2-vpc-dual-stack":                                                    ipv6,
 	"cdk-aws-ec2-vpc-ipam":                                                          ipam,
 	"cdk-aws-ecr-assets-assets-tarball":                                             images,
@@ -134,6 +142,8 @@ var undeployed = map[string]string{
 	"cdk-aws-eks-eks-cluster":                                                       amis,
 	"cdk-aws-eks-eks-cluster-ipv6":                                                  amis,
 	"cdk-aws-elasticloadbalancingv2-nlb-lookup":                                     balancers,
+	"cdk-aws-events-targets-appsync-appsync-events":                                 motoAppSync,
+	"cdk-aws-globalaccelerator-endpoints-globalaccelerator":                         content,
 	"cdk-aws-lambda-event-sources-kinesiswithdlq":                                   apart,
 	"cdk-aws-lambda-lambda.prov.concurrent":                                         motoConcurrency,
 	"cdk-aws-logs-destinations-kinesis":                                             apart,
@@ -141,30 +151,50 @@ var undeployed = map[string]string{
 	"cdk-aws-logs-subscriptionfilter-distribution":                                  apart,
 	"cdk-aws-rds-proxy":                                                             snapshot,
 	"cdk-aws-stepfunctions-tasks-databrew-start-job-run":                            schema,
+	"cdk-pipelines-newpipeline":                                                     motoBuild,
+	"cdk-pipelines-newpipeline-with-codebuild-logging":                              motoBuild,
+	"cdk-pipelines-newpipeline-with-file-system-locations":                          motoBuild,
+	"cdk-pipelines-pipeline-with-stack-outputs-in-custom-step":                      motoBuild,
 	"cdka-app-staging-synthesizer-alpha-synth-default-resources-ea756":              images,
 	"cdka-aws-sagemaker-alpha-model":                                                images,
 	"cdkd-alb":                                                                      schema,
+	"cdkd-appsync":                                                                  motoAppSync,
+	"cdkd-ci-cd":                                                                    motoBuild,
+	"cdkd-codebuild-project":                                                        motoBuild,
 	"cdkd-dynamodb-ondemand":                                                        motoInsights,
 	"cdkd-lambda-config-field-removal":                                              motoRuntime,
 	"cdkd-lambda-microvm-image":                                                     schema,
 	"cdkd-local-invoke-agentcore":                                                   images,
+	"cdkd-local-start-api":                                                          mistakes,
 	"cdkd-nlb-source-nat":                                                           ipv6,
 	"cdkd-rds-aurora":                                                               snapshot,
 	"cdkd-rds-dbinstance-backfill":                                                  snapshot,
+	"chub-domain-redirect":                                                          outside,
+	"cp-the-simple-graphql-service-typescript":                                      motoAppSync,
+	"crd-tests-integration-harvest6":                                                motoBuild,
 	"crd-tests-integration-miscbarest2-hunt":                                        schema,
 	"crd-tests-integration-modes-hunt":                                              schema,
 	"crd-tests-integration-second-deploy-echo3":                                     schema,
+	"crd-tests-integration-variants3-hunt":                                          motoBuild,
 	"ex-application-load-balancer":                                                  balancers,
+	"ex-appsync-graphql-dynamodb":                                                   motoAppSync,
 	"ex-aws-transfer-sftp-server":                                                   sameName,
 	"ex-cloudwatch-evidently-client-side-evaluation-lambda":                         extension,
 	"ex-ec2-ssm-local-zone":                                                         amis,
+	"ex-ecs-ecs-network-load-balanced-service":                                      motoGroup,
+	"ex-ecs-ecs-service-with-advanced-alb-config":                                   motoGroup,
+	"ex-ecs-ecs-service-with-task-networking":                                       motoGroup,
+	"ex-ecs-ecs-service-with-task-placement":                                        motoGroup,
 	"ex-ecs-fargate-service-with-local-image":                                       images,
+	"ex-lambda-api-ci":                                                              motoBuild,
 	"ex-lambda-manage-s3-event-notification":                                        outside,
 	"ex-lambda-provisioned-concurrency-autoscaling":                                 motoConcurrency,
 	"ex-s3-object-lambda":                                                           acl,
 	"lajos-deploy-lambda-from-docker-image":                                         images,
 	"lajos-deploy-lambda-from-s3":                                                   content,
 	"oc-aws-redshiftserverless-redshift-serverless-namespace-workgroup":             motoFunction,
+	"sc-aws-cloudfront-oai-s3-cftoais3-custom-headers":                              motoIdentity,
+	"sc-aws-cloudfront-oai-s3-cftoais3-no-arguments":                                motoIdentity,
 	"sc-aws-openapigateway-lambda-opilam-apiFromAssetNewLambdaFunctions":            content,
 	"sc-aws-openapigateway-lambda-opilam-substringUriNames":                         content,
 	"sp-appconfig-feature-flag-cdk":                                                 motoFunction,
@@ -184,7 +214,7 @@ var undeployed = map[string]string{
 // The reasons.
 const (
 	images          = "container images are not in the corpus"
-	motoBuild       = "moto refuses build projects whose artifacts are a pipeline's"
+	motoBuild       = "moto refuses build projects whose source or artifacts are a pipeline's, or that have none"
 	content         = "code or definitions are in buckets of others, or made by custom resources"
 	outside         = "templates or parameters name resources outside of the assembly"
 	mistakes        = "a template names resources that it does not have, which CloudFormation refuses, too"
@@ -202,5 +232,10 @@ const (
 	motoConcurrency = "moto has no PutProvisionedConcurrencyConfig"
 	motoProtection  = "moto answers 500 to PutDataProtectionPolicy"
 	motoInsights    = "moto answers 500 to UpdateContributorInsights"
+	motoImport      = "moto answers 500 to PutRestApi"
+	motoWebhook     = "moto answers 500 to CreateWebhook"
+	motoGroup       = "moto answers 500 to CreateAutoScalingGroup"
+	motoAppSync     = "moto has no AppSync data sources and variables, and its API keys cannot be read"
+	motoIdentity    = "moto has no CreateCloudFrontOriginAccessIdentity"
 	motoFunction    = "moto answers 500 to CreateFunction"
 )

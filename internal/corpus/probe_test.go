@@ -166,7 +166,7 @@ var probes = map[string]probe{
 		want: func(r resource) any { return value.NewObject("retentionInDays", r.property("RetentionInDays")) },
 	},
 	"AWS::Logs::MetricFilter": {
-		list: args("logs describe-metric-filters --query metricFilters"), key: "filterName",
+		list: args("logs describe-metric-filters --query metricFilters[].merge(@,{id:join('|',[logGroupName,filterName])})"), key: "id",
 		want: func(r resource) any {
 			return value.NewObject("logGroupName", r.property("LogGroupName"), "filterPattern", r.property("FilterPattern"))
 		},
@@ -222,7 +222,7 @@ var probes = map[string]probe{
 	"AWS::KMS::Key": {show: func(r resource) []check {
 		return []check{{args("kms get-key-policy --policy-name default --query Policy --key-id", r.id()), r.property("KeyPolicy")}}
 	}},
-	"AWS::KMS::Alias": {list: args("kms list-aliases --query Aliases[?TargetKeyId]"), key: "AliasName"},
+	"AWS::KMS::Alias": {list: args("kms list-aliases --query Aliases[?TargetKeyId&&!starts_with(AliasName,'alias/aws/')]"), key: "AliasName"},
 }
 
 // lastOf is the last part of an id with bars.

@@ -64,7 +64,7 @@ func Classify(err error) (result.Outcome, result.Reason) {
 	case is[*provider.PreflightError](err), is[*template.Error](err), is[*template.Faults](err), is[*template.MacroError](err), is[*macro.Error](err),
 		is[*graph.CycleError](err), is[*asset.SourcesError](err), is[*ExportInUseError](err), is[*ImportError](err), is[*assembly.Faults](err), is[*assembly.MissingError](err):
 		return result.Failed, result.ReasonTemplate
-	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err):
+	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err), is[*ImportRefusedError](err):
 		return result.Failed, result.ReasonInput
 	case is[*SynthError](err), is[*synth.AppError](err), is[*synth.TimeoutError](err), is[*synth.NoAssemblyError](err),
 		is[*synth.LookupError](err), is[*synth.NoProgramError](err):

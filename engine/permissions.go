@@ -62,6 +62,11 @@ func (e *Engine) Permissions(ctx context.Context, opt PermissionsOptions) (*Perm
 		n.note("the account is not known without credentials, so ARNs are of any")
 	}
 	n.state(ctx)
+	if store, err := e.open(ctx); err != nil {
+		n.note("whether the regions have asset storage of cdkd's own could not be told, so assets go where the app puts them")
+	} else if err := e.redirect(ctx, sel, store, false); err != nil {
+		return nil, err
+	}
 	for _, t := range sel.targets {
 		if err := n.stack(ctx, t); err != nil {
 			return nil, err
@@ -120,6 +125,9 @@ func (n *needs) state(ctx context.Context) {
 	}
 	n.policy.Allow("State", reads, objects...)
 	n.policy.Allow("StateBucket", lists, bucket)
+	if !n.e.config.CDKStorage {
+		n.policy.Allow("AssetMarkers", []string{"s3:GetObject"}, bucket+"/cdkd-bootstrap/*")
+	}
 	n.responses = bucket + "/custom-resource-responses/*"
 }
 
@@ -266,7 +274,7 @@ func (n *needs) assets(t target) error {
 	}
 	for _, i := range images {
 		n.policy.Allow("", []string{"ecr:GetAuthorizationToken"}, permission.Anything) // it has no resource
-		n.policy.Allow("Images", []string{"ecr:DescribeImages", "ecr:BatchCheckLayerAvailability", "ecr:InitiateLayerUpload", "ecr:UploadLayerPart", "ecr:CompleteLayerUpload", "ecr:PutImage"},
+		n.policy.Allow("Images", []string{"ecr:DescribeImages", "ecr:DescribeRepositories", "ecr:BatchCheckLayerAvailability", "ecr:InitiateLayerUpload", "ecr:UploadLayerPart", "ecr:CompleteLayerUpload", "ecr:PutImage"},
 			permission.Place{Partition: partition.Of(i.Region), Region: i.Region, AccountID: n.account}.ARN("ecr", "repository/"+i.Repository))
 	}
 	return nil

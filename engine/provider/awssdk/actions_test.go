@@ -108,6 +108,7 @@ func actionsOf(service, name, method string) []string {
 var prefixes = map[string]string{
 	"monitoring": "cloudwatch", "cloudcontrolapi": "cloudformation", "tagging": "tag", "cloudwatchlogs": "logs", "eventbridge": "events",
 	"sfn": "states", "elasticloadbalancingv2": "elasticloadbalancing", "cognitoidentityprovider": "cognito-idp", "apigatewayv2": "apigateway",
+	"efs": "elasticfilesystem", "applicationautoscaling": "application-autoscaling",
 }
 
 var configuration = regexp.MustCompile(`^(Put|Get|List|Delete)Bucket(Lifecycle|Replication|Accelerate|Analytics|Inventory|Metrics|IntelligentTiering|Encryption)(?:Configurations?)?$`)

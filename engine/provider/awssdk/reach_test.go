@@ -219,7 +219,10 @@ func (r *reach) types() map[string]Actions {
 				}
 				return true
 			})
-			found := map[string]map[string][]ast.Node{} // type → member → values
+			found := map[string]map[string][]ast.Node{}    // type → member → values
+			for name, arguments := range r.parameters(d) { // of a description that several types share
+				found[name] = map[string][]ast.Node{"": arguments}
+			}
 			ast.Inspect(d, func(n ast.Node) bool {
 				lit, ok := n.(*ast.CompositeLit)
 				if !ok {
@@ -240,6 +243,9 @@ func (r *reach) types() map[string]Actions {
 					names = []ast.Node{kv.Value}
 					if variable, ok := kv.Value.(*ast.Ident); ok {
 						names = local[variable.Name]
+						if f, ok := d.(*ast.FuncDecl); ok && names == nil {
+							names = r.callers(f.Name.Name)
+						}
 					}
 				}
 				for _, n := range names {
@@ -277,6 +283,45 @@ func (r *reach) types() map[string]Actions {
 		}
 	}
 	return all
+}
+
+// parameters are the types that a node describes by a call with their name, each
+// with the call's arguments.
+func (r *reach) parameters(n ast.Node) map[string][]ast.Node {
+	found := map[string][]ast.Node{}
+	ast.Inspect(n, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return true
+		}
+		text, isText := call.Args[0].(*ast.BasicLit)
+		callee, isName := call.Fun.(*ast.Ident)
+		if !isText || !isName || !slices.ContainsFunc(r.decls[callee.Name], func(d ast.Node) bool { f, ok := d.(*ast.FuncDecl); return ok && describes(f) }) {
+			return true
+		}
+		if name, _ := strconv.Unquote(text.Value); strings.HasPrefix(name, "AWS::") {
+			for _, a := range call.Args[1:] {
+				found[name] = append(found[name], a)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// callers are the names that a description is called with.
+func (r *reach) callers(function string) (names []ast.Node) {
+	for _, decls := range r.decls {
+		for _, d := range decls {
+			ast.Inspect(d, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok && len(call.Args) > 0 && fmt.Sprint(call.Fun) == function {
+					names = append(names, call.Args[0])
+				}
+				return true
+			})
+		}
+	}
+	return names
 }
 
 // The table of actions is what the code can ask for.

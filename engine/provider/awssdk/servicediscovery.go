@@ -104,6 +104,10 @@ func namespace(typ string, create, change provider.Input, begin, alter func(ctx 
 		Tags:    cloudMapTags("namespace"),
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			operation, err := begun(begin(ctx, r))
+			// Sent before, and answered when nobody heard it any more.
+			if taken, ok := errors.AsType[*types.NamespaceAlreadyExists](err); ok && r.Token != "" && aws.ToString(taken.CreatorRequestId) == r.Token && taken.NamespaceId != nil {
+				return provider.Created{PhysicalID: *taken.NamespaceId}, nil
+			}
 			if err != nil {
 				return provider.Created{}, err
 			}

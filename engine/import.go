@@ -127,14 +127,14 @@ func (e *Engine) Import(ctx context.Context, opt ImportOptions) (*Imported, erro
 	if len(sel.targets) != 1 {
 		return nil, &InputError{What: fmt.Sprintf("%d stacks are selected; one is imported at a time", len(sel.targets)), Next: "name one stack"}
 	}
-	t := sel.targets[0]
 	if err := e.expand(ctx, sel, store, opt.NoMacros); err != nil {
 		return nil, err
 	}
 	if err := e.redirect(ctx, sel, store, false); err != nil {
 		return nil, err
 	}
-	if t, err = e.nestedTarget(ctx, store, sel.targets[0], path); err != nil {
+	t, err := e.nestedTarget(ctx, store, sel.targets[0], path)
+	if err != nil {
 		return nil, err
 	}
 	if err := knownIDs(t, opt.Resources); err != nil {

@@ -203,7 +203,7 @@ func (i *importing) locate(ctx context.Context, r *template.Resource, req *provi
 		}
 		return i.see(ctx, req, driver, id)
 	}
-	var faults error = fmt.Errorf("%w: nothing in AWS has its name or its key", provider.ErrNotFound)
+	faults := fmt.Errorf("%w: nothing in AWS has its name or its key", provider.ErrNotFound)
 	for _, id := range i.candidates(r, req) {
 		s, err := i.see(ctx, req, driver, id)
 		if err == nil {

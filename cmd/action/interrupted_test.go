@@ -13,9 +13,9 @@ import (
 )
 
 // TestInterrupted sends SIGINT while a request of a deploy is made, and what the
-// runner sends after it, at its times, to a run that is still there. The run has to end by itself with its locks
-// given back, which it does only once the record is saved (S-189), and the next
-// run as if nothing had been (P-35).
+// runner sends after it, at its times, to a run that is still there. The run has
+// to end by itself with its locks given back, which it does only once the record
+// is saved (S-189), and the next run as if nothing had been (P-35).
 //
 // One request in forty is interrupted, or each with -every-request.
 func TestInterrupted(t *testing.T) {

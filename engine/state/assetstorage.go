@@ -56,6 +56,9 @@ func (s *Store) assetStorage(ctx context.Context, region string) (*AssetStorage,
 	if errors.Is(err, errAbsent) {
 		return nil, nil
 	}
+	if _, none := errors.AsType[*NoBucketError](err); none {
+		return nil, err // it says all
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the asset storage of %s: %w", region, err)
 	}

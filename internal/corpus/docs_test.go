@@ -60,7 +60,7 @@ sandbox can carry are deployed, deployed again, which must change nothing, and d
 | %d | were synthesized without the answers to lookups, so that their templates hold dummies. They must be refused |
 | %d | use a macro, which only CloudFormation expands: not in a sandbox |
 | %d | are made to be invalid, and are refused |
-| %d | has a property that its type does not have, which CloudFormation refuses, too |
+| %d | have a property that the schema of its type does not have |
 | %d | have types that neither a provider of our own nor Cloud Control can make |
 
 ## Types that nothing makes

@@ -317,9 +317,9 @@ func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Re
 		return d.failedCreate(c, resolved, made, nil, err)
 	}
 	d.record(c, resolved, nil, made)
-	d.complete(&state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpCreate, PhysicalID: id,
-		Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy})
-	d.count(func(n *result.Counts) { n.Created++ })
+	d.done(&state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpCreate, PhysicalID: id,
+		Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy},
+		func(n *result.Counts) { n.Created++ })
 	return nil
 }
 

@@ -71,6 +71,7 @@ type deployment struct {
 	stopWork  func()          // closes it; nil where a failure does not
 	failure   error           // the first of a resource
 	completed []*state.Operation
+	counted   map[string]bool // what of them the counts have, nested stacks' too: stack/logical id; the top stack's
 	failed    []*state.Operation
 	kept      []state.Kept
 	released  []string   // rows let go of that were made by a token, not by a name

@@ -195,8 +195,7 @@ func (c *comparing) revertRow(ctx context.Context, r *result.DriftedResource, ro
 		c.half(err, op)
 		return err
 	}
-	c.complete(op)
-	c.count(func(n *result.Counts) { n.Updated++ })
+	c.done(op, func(n *result.Counts) { n.Updated++ })
 	if updated.Attributes != nil {
 		c.change(func(rec *state.Record) {
 			next := row.Clone()

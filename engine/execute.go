@@ -136,9 +136,9 @@ func (d *deployment) perform(ctx context.Context, c *plan.Change) error {
 			next.DeletionPolicy, next.UpdateReplacePolicy = d.policies(c.LogicalID)
 			r.Set(c.LogicalID, next)
 		})
-		d.complete(&state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate,
-			PhysicalID: row.PhysicalID, Previous: row, Properties: row.Properties, ProvisionedBy: row.ProvisionedBy})
-		d.count(func(n *result.Counts) { n.Updated++ })
+		d.done(&state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate,
+			PhysicalID: row.PhysicalID, Previous: row, Properties: row.Properties, ProvisionedBy: row.ProvisionedBy},
+			func(n *result.Counts) { n.Updated++ })
 		return nil
 	case c.Action == plan.Create:
 		return d.create(ctx, c, resolved, nil)
@@ -261,8 +261,7 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	if old != nil {
 		d.replaced(c, op, old)
 	}
-	d.complete(op)
-	d.count(func(n *result.Counts) {
+	d.done(op, func(n *result.Counts) {
 		if old != nil {
 			n.Updated++
 		} else {
@@ -448,8 +447,7 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 	if id != row.PhysicalID { // a custom resource answered with another id: its old self goes
 		d.replaced(c, op, row)
 	}
-	d.complete(op)
-	d.count(func(n *result.Counts) { n.Updated++ })
+	d.done(op, func(n *result.Counts) { n.Updated++ })
 	if updated.Partial != "" {
 		d.unaddressed(c.LogicalID, c.Type, id, updated.Partial, "look at the resource and deploy again")
 	}
@@ -491,6 +489,27 @@ func (d *deployment) complete(op *state.Operation) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.completed = append(d.completed, op)
+}
+
+// done is complete for an operation that succeeded, which the result counts.
+func (d *deployment) done(op *state.Operation, edit func(*result.Counts)) {
+	d.complete(op)
+	d.count(edit)
+	top := d.top()
+	top.mu.Lock()
+	defer top.mu.Unlock()
+	if top.counted == nil {
+		top.counted = map[string]bool{}
+	}
+	top.counted[d.t.Name+"/"+op.LogicalID] = true
+}
+
+// top is the deployment of the stack that a nested one is part of.
+func (d *deployment) top() *deployment {
+	for d.t.parent != nil {
+		d = d.t.parent
+	}
+	return d
 }
 
 func (d *deployment) count(edit func(*result.Counts)) {

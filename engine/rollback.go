@@ -41,7 +41,9 @@ func (d *deployment) undo(ctx context.Context) (stopped bool) {
 	if !d.initial && u.deletes(d.completed) {
 		u.forbidden = d.registry.Check(ctx)
 	}
+	deleted := d.res.Counts.Deleted
 	left := u.operations(ctx, d.completed)
+	d.count(func(n *result.Counts) { n.Deleted = deleted }) // what went with a nested stack is undone, not deleted
 	d.change(func(*state.Record) {})
 	if d.saved() != nil || !u.clean() || d.res.RollbackIncomplete {
 		d.res.RollbackIncomplete = true

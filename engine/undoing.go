@@ -168,21 +168,43 @@ func (u *undoing) again() string {
 }
 
 // undone counts an operation that was undone. What a deploy undoes of its own
-// does not count as done; a rollback counts what it changes.
+// does not count as done, nor did what failed; a rollback counts what it
+// changes.
 func (u *undoing) undone(op *state.Operation) {
+	create := op.ChangeType == state.OpCreate
+	mine := 0
+	if u.own {
+		mine = u.discount(op, create)
+	}
 	u.count(func(n *result.Counts) {
-		create := op.ChangeType == state.OpCreate
 		switch {
 		case u.own && create:
-			n.Created--
+			n.Created -= mine
 		case u.own:
-			n.Updated--
+			n.Updated -= mine
 		case create:
 			n.Deleted++
 		default:
 			n.Updated++
 		}
 	})
+}
+
+// discount takes an operation out of what is counted, with all that is in a
+// nested stack that is gone, and returns how many it took out.
+func (u *undoing) discount(op *state.Operation, whole bool) (n int) {
+	top := u.top()
+	top.mu.Lock()
+	defer top.mu.Unlock()
+	row, below := u.t.Name+"/"+op.LogicalID, u.t.Name+"~"+op.LogicalID
+	for k := range top.counted {
+		stack, _, _ := strings.Cut(k, "/")
+		if k == row || whole && (stack == below || strings.HasPrefix(stack, below+"~")) {
+			delete(top.counted, k)
+			n++
+		}
+	}
+	return n
 }
 
 // replaced tells whether an operation put another resource in the place of the

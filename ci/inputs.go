@@ -82,6 +82,7 @@ type Inputs struct {
 	StackRegion string
 
 	App              string
+	BaseApp          string // a folder
 	WorkingDirectory string
 	Context          []string // key=value
 	Output           string   // the folder of the assembly that the app writes

@@ -221,6 +221,8 @@ var table = []Input{
 
 	{Name: "app", Field: func(in *Inputs) any { return &in.App }, Commands: lookAtApp,
 		Description: "The directory that holds the app's cloud assembly (`cdk.out`), or the command that runs the app. Without it, `CDKD_APP`, then `app` of `cdk.json`. The Action's image has Node.js and git; what the app needs beyond that, such as its `node_modules`, an earlier step puts into the workspace."},
+	{Name: "base-app", Field: func(in *Inputs) any { return &in.BaseApp }, Commands: []Name{Diff},
+		Description: "The directory with the cloud assembly of the base branch, relative to working-directory. Where there are no AWS credentials, as on a pull request from a fork, `diff` compares the app's templates with it instead of failing, and says so. With credentials it is not read. See [pull-requests.md](pull-requests.md)."},
 	{Name: "context", Field: func(in *Inputs) any { return &in.Context }, Commands: readApp,
 		Description: "Context for an app that is run, as `key=value`; it wins over that of the app's files."},
 	{Name: "output", Field: func(in *Inputs) any { return &in.Output }, Commands: readApp,

@@ -32,6 +32,7 @@ type tree struct {
 func (t tree) node(p *plan.Plan) *value.Object {
 	o := value.NewObject("stack", p.Stack, "region", p.Region,
 		"changes", list(changing(p), changeNode), "outputChanges", list(p.Outputs, outputNode), "children", list(p.Children, t.node))
+	setTrue(o, "fromTemplates", p.FromTemplates)
 	if rules := t.rules[p]; len(rules) > 0 {
 		o.Set("securityChanges", list(rules, ruleNode))
 	}

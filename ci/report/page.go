@@ -43,6 +43,9 @@ func body(run *result.Run) string {
 	run = shown(run)
 	p := &page{run: run, listed: map[*plan.Change]bool{}, rules: rulesOf(all, run)}
 	p.line("### " + title(run, code))
+	if fromTemplates(run) {
+		p.alert("IMPORTANT", onlyTemplates)
+	}
 	p.counts()
 	p.message(run.Message, run.Remedy)
 	for _, s := range run.Stacks {
@@ -180,6 +183,10 @@ func (p *page) trouble(s *result.Stack) {
 	if s.Message == "" && s.Remedy == "" && s.Lock == nil && len(s.Failures) == 0 && len(s.Unaddressed) == 0 && len(s.Pending) == 0 && len(s.Warnings) == 0 {
 		return
 	}
+	if planned(p.run) && s.Message == "" && s.Remedy == "" && s.Lock == nil && len(s.Failures)+len(s.Unaddressed)+len(s.Pending) == 0 {
+		p.warnings(s) // the stack's own heading is below
+		return
+	}
 	heading, message := "#### "+code(s.Name)+" in "+code(s.Region)+ended(s), s.Message
 	switch short := message != "" && len(message) <= 120 && !strings.Contains(message, "\n"); {
 	case short && len(s.Failures) > 0: // which say more
@@ -234,11 +241,19 @@ func (p *page) trouble(s *result.Stack) {
 		p.line("**Still open**, and settled by the next run")
 		p.line(b.String())
 	}
-	if len(s.Warnings) > 0 {
-		var b strings.Builder
-		for _, w := range s.Warnings {
-			b.WriteString("- " + prose(w) + "\n")
+	p.warnings(s)
+}
+
+func (p *page) warnings(s *result.Stack) {
+	var b strings.Builder
+	for _, w := range s.Warnings {
+		stack := ""
+		if planned(p.run) && len(p.run.Stacks) > 1 {
+			stack = code(s.Name) + ": "
 		}
+		b.WriteString("- " + stack + prose(w) + "\n")
+	}
+	if b.Len() > 0 {
 		p.alert("WARNING", b.String())
 	}
 }

@@ -31,7 +31,7 @@ func (t *lines) tree(p *plan.Plan, kind string) {
 		t.add("")
 		t.add("%s%s:", kind, oneLine(p.Stack))
 		for _, c := range changes {
-			t.row(c)
+			t.row(c, p.FromTemplates)
 		}
 		t.outputs(p.Outputs)
 		t.counts(p)
@@ -56,10 +56,13 @@ func (t *lines) counts(p *plan.Plan) {
 	}
 }
 
-func (t *lines) row(c *plan.Change) {
+// row renders a change. Of values that were resolved only what differs for certain
+// is shown; of templates that are compared as they are written, whole is, and
+// function calls are among what differs.
+func (t *lines) row(c *plan.Change, whole bool) {
 	t.add("  %s %s (%s)%s", sign(c.Action), oneLine(c.LogicalID), oneLine(c.Type), annotation(c))
 	for _, p := range c.Properties {
-		t.property(c.Type, p)
+		t.property(c.Type, p, whole)
 	}
 	for _, a := range c.Attributes {
 		t.add("      - %s:%s", oneLine(a.Name), metadataOnly)
@@ -68,9 +71,9 @@ func (t *lines) row(c *plan.Change) {
 	}
 }
 
-func (t *lines) property(resourceType string, p plan.PropertyChange) {
+func (t *lines) property(resourceType string, p plan.PropertyChange, whole bool) {
 	old, new := p.Old, p.New
-	if p.HasOld && p.HasNew {
+	if p.HasOld && p.HasNew && !whole {
 		old, new = plan.Reduce(shape(resourceType, p.Path), old, new)
 	}
 	old, new = sides(p, old, new)

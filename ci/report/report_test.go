@@ -106,6 +106,25 @@ func diffRun() *result.Run {
 	return r
 }
 
+// templatesRun is of a pull request from a fork.
+func templatesRun() *result.Run {
+	variables := changed("Environment", `{"Variables":{"TABLE":{"Ref":"Orders"},"LEVEL":"info"}}`, `{"Variables":{"TABLE":{"Ref":"Archive"},"LEVEL":"debug"}}`)
+	name := changed("TopicName", `"orders"`, `"orders-v2"`)
+	name.Replaces = true
+	r := &result.Run{Command: "diff"}
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Success, Changed: true,
+		Plan: &plan.Plan{Stack: "Shop", Region: "eu-west-1", FromTemplates: true,
+			Changes: []*plan.Change{
+				{LogicalID: "Worker", Type: "AWS::Lambda::Function", Path: "Shop/Worker/Resource", Action: plan.Update, Properties: []plan.PropertyChange{variables}},
+				{LogicalID: "Topic", Type: "AWS::SNS::Topic", Action: plan.Replace, Properties: []plan.PropertyChange{name}},
+				{LogicalID: "Archive", Type: "AWS::DynamoDB::Table", Action: plan.Create},
+				{LogicalID: "Queue", Type: "AWS::SQS::Queue", Action: plan.NoChange},
+			},
+			Outputs: []plan.OutputChange{{Name: "Table", Action: plan.Update, Old: parse(`{"Ref":"Orders"}`), New: parse(`{"Ref":"Archive"}`), HasOld: true, HasNew: true}}},
+		Warnings: []string{"the template of Shop differs in more than is listed, and what that does to its resources was not worked out: Parameters (Size); Conditions (Prod)"}})
+	return r
+}
+
 func failedRun() *result.Run {
 	r := &result.Run{Command: "deploy", RunID: "20261129T120000000Z-0a1b2c3d", Duration: 83*time.Second + 420*time.Millisecond}
 	r.Add(&result.Stack{Name: "Network", Region: "eu-west-1", Outcome: result.Success, Changed: true,
@@ -169,6 +188,7 @@ func unchangedRun(command string) *result.Run {
 func TestGolden(t *testing.T) {
 	for name, run := range map[string]*result.Run{
 		"diff": diffRun(), "failed": failedRun(), "partial": partialRun(), "refused": refusedRun(), "locked": lockedRun(),
+		"templates":      templatesRun(),
 		"diff-unchanged": unchangedRun("diff"), "deploy-unchanged": unchangedRun("deploy"),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,6 +35,8 @@ type Section struct {
 	Stacks  int            `json:"stacks"`
 	// Review is what a deploy can be held to: see package review.
 	Review []review.Plan `json:"review,omitempty"`
+	// Templates tells that it compares templates, which a deploy cannot be held to.
+	Templates bool `json:"templates,omitempty"`
 	// Truncated tells that the body is not all that there was to say.
 	Truncated bool `json:"truncated,omitempty"`
 
@@ -47,7 +49,7 @@ func NewSection(run *result.Run) Section {
 	seen := shown(run)
 	return Section{
 		Title: title(seen, code), Outcome: run.Outcome, Planned: planned(run), Changed: run.Changed(),
-		Counts: runCounts(run), Stacks: len(run.Stacks), Body: Markdown(run),
+		Counts: runCounts(run), Stacks: len(run.Stacks), Templates: fromTemplates(run), Body: Markdown(run),
 	}
 }
 

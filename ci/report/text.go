@@ -22,6 +22,9 @@ func Text(run *result.Run) string {
 			}
 		}
 	}
+	if fromTemplates(run) {
+		b.WriteString("\n" + onlyTemplates + "\n")
+	}
 	trouble := messageText(run.Message, run.Remedy, "")
 	for _, s := range run.Stacks {
 		trouble += stackText(s)

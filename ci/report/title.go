@@ -90,14 +90,30 @@ func title(run *result.Run, name func(string) string) string {
 }
 
 func wouldChange(run *result.Run, subject string) string {
-	if text := wouldDo(runCounts(run)); text != "" {
+	text := wouldDo(runCounts(run))
+	switch templates := fromTemplates(run); {
+	case text != "" && templates:
+		return "Compared with the base branch, this would " + text + " in " + subject
+	case text != "":
 		return "This would " + text + " in " + subject
-	}
-	if run.Changed() {
+	case templates && run.Changed():
+		return "Compared with the base branch, no resources change in " + subject
+	case templates:
+		return "No changes in " + subject + " compared with the base branch"
+	case run.Changed():
 		return "This would change only outputs of " + subject
 	}
 	return "No changes in " + subject
 }
+
+// fromTemplates tells whether a run compared templates and asked nothing of AWS.
+func fromTemplates(run *result.Run) bool {
+	return slices.ContainsFunc(run.Stacks, func(s *result.Stack) bool { return s.Plan != nil && s.Plan.FromTemplates })
+}
+
+// onlyTemplates says what that means.
+const onlyTemplates = "This compares templates, not what is deployed: the run has no AWS credentials, as is usual for a pull request from a fork. " +
+	"What is deployed may be of another revision, and this does not count as a reviewed plan."
 
 // wouldDo is "delete 1 resource, replace 2 and create 3", "" for nothing.
 func wouldDo(n plan.Counts) string {

@@ -49,8 +49,8 @@ const rounds = 50_000
 func Of(run *result.Run, scope string) ([]Plan, error) {
 	var out []Plan
 	for _, s := range run.Stacks {
-		if s.Plan == nil || !s.Plan.Changed() {
-			continue
+		if s.Plan == nil || !s.Plan.Changed() || s.Plan.FromTemplates {
+			continue // the last is not of what a deploy would do
 		}
 		digest, err := pbkdf2.Key(sha256.New, s.Plan.Digest(), []byte("cdkd-action plan 1\n"+strings.ToLower(scope)), rounds, 16)
 		if err != nil {

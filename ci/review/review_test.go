@@ -83,3 +83,12 @@ func TestDifference(t *testing.T) {
 		})
 	}
 }
+
+// What compares templates is no plan that a deploy could be held to (G-5.3).
+func TestTemplatesHaveNoDigest(t *testing.T) {
+	p := queue("2")
+	p.FromTemplates = true
+	if plans := of(t, run(p), "acme/shop#7"); len(plans) > 0 || Digest(plans) != "" {
+		t.Errorf("got %+v", plans)
+	}
+}

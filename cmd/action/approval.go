@@ -93,10 +93,16 @@ func (s *step) reviewed(ctx context.Context, run *result.Run) error {
 		return err
 	}
 	var seen []review.Plan
-	cut := false
+	cut, templates := false, false
 	for _, section := range sections {
 		seen = append(seen, section.Review...)
-		cut = cut || section.Truncated
+		cut, templates = cut || section.Truncated, templates || section.Templates
+	}
+	if len(seen) == 0 && templates {
+		return &engine.ApprovalError{
+			What: fmt.Sprintf("the comment on %s compares templates only, because its run had no AWS credentials; that is no plan that could have been reviewed", pr),
+			Next: "look at what would be done now and approve it with approved-plan: " + run.PlanDigest,
+		}
 	}
 	if len(seen) == 0 && len(now) > 0 && len(sections) == 0 {
 		return &engine.ApprovalError{

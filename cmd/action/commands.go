@@ -54,10 +54,15 @@ func (s *step) deploy(ctx context.Context) error {
 }
 
 func (s *step) diff(ctx context.Context) error {
-	run, err := s.planned(ctx)
+	plan := s.planned
+	if s.in.BaseApp != "" && s.withoutCredentials(ctx) {
+		plan = s.comparedTemplates
+	}
+	run, err := plan(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}
+	s.explainFork(run)
 	if _, err := s.name(run, s.scope()); err != nil {
 		return s.refuse(err)
 	}

@@ -58,6 +58,16 @@ func (s *step) newEngine(ctx context.Context, owner string) (*engine.Engine, err
 var regionName = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
 
 func (s *step) awsConfig(ctx context.Context) (aws.Config, error) {
+	cfg, err := s.sourceConfig(ctx)
+	if err == nil && s.in.RoleARN != "" {
+		s.assumeRole(ctx, &cfg)
+	}
+	return cfg, err
+}
+
+// sourceConfig is the configuration with the credentials at hand, before a role
+// is assumed with them.
+func (s *step) sourceConfig(ctx context.Context) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(httpClient()),
 		config.WithLogger(logging.LoggerFunc(func(_ logging.Classification, format string, v ...any) { s.log.Debug().Msgf(format, v...) })),
@@ -75,9 +85,6 @@ func (s *step) awsConfig(ctx context.Context) (aws.Config, error) {
 	}
 	if s.in.Verbose {
 		cfg.APIOptions = append(cfg.APIOptions, s.traceRequests)
-	}
-	if s.in.RoleARN != "" {
-		s.assumeRole(ctx, &cfg)
 	}
 	return cfg, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,15 +36,34 @@ func (s *step) assumeRole(ctx context.Context, cfg *aws.Config) {
 // hasIDToken tells whether the role is to be assumed with the job's own OIDC
 // token: the job may have one, and no earlier step gave it credentials.
 func (s *step) hasIDToken() bool {
-	for _, name := range []string{
+	return !s.givenCredentials() && s.surface.Getenv("ACTIONS_ID_TOKEN_REQUEST_URL") != "" && s.surface.Getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN") != ""
+}
+
+// givenCredentials tells whether the environment names some, good or bad.
+func (s *step) givenCredentials() bool {
+	return slices.ContainsFunc([]string{
 		"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
 		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-	} {
-		if s.surface.Getenv(name) != "" {
-			return false
-		}
+	}, func(name string) bool { return s.surface.Getenv(name) != "" })
+}
+
+// withoutCredentials tells whether there are no credentials at all: nobody named
+// any, there is no token for the role, and the machine has none of its own.
+// Credentials that AWS refuses are another matter.
+func (s *step) withoutCredentials(ctx context.Context) bool {
+	if s.givenCredentials() || s.in.RoleARN != "" && s.hasIDToken() {
+		return false
 	}
-	return s.surface.Getenv("ACTIONS_ID_TOKEN_REQUEST_URL") != "" && s.surface.Getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN") != ""
+	ctx, cancel := s.window.Interruptible(ctx)
+	defer cancel()
+	cfg, err := s.sourceConfig(ctx)
+	if err != nil {
+		return false // which the run itself will say
+	}
+	asking, done := context.WithTimeout(ctx, 15*time.Second) // a machine may answer nothing where EC2 has its metadata
+	defer done()
+	_, err = cfg.Credentials.Retrieve(asking)
+	return err != nil && ctx.Err() == nil
 }
 
 // An idToken asks GitHub for the job's OIDC token, anew for each session: a

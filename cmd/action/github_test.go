@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,8 +23,8 @@ const (
 	merged     = "0123456789012345678901234567890123456789"
 )
 
-// onGitHub EVENT [read-only] makes what follows a step of a workflow that the
-// event started: pull_request, push (of the commit that merging pull request 7
+// onGitHub EVENT [read-only] [fork] makes what follows a step of a workflow that
+// the event started: pull_request, push (of the commit that merging pull request 7
 // made), merge_group (of the same) or schedule. GitHub is one for the script.
 func onGitHub(ts *testscript.TestScript, _ bool, args []string) {
 	server, ok := ts.Value(githubKey{}).(*githubHolder)
@@ -31,13 +32,16 @@ func onGitHub(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("the script has no GitHub")
 	}
 	s := server.start(ts)
-	token := "ghs_write"
-	if len(args) > 1 {
+	token, head := "ghs_write", repository
+	if slices.Contains(args, "read-only") {
 		token = "ghs_read"
+	}
+	if slices.Contains(args, "fork") {
+		head = "someone/shop"
 	}
 	event := filepath.Join(ts.MkAbs("."), "event.json")
 	ts.Check(os.WriteFile(event, []byte(fmt.Sprintf(
-		`{"number":%d,"pull_request":{"number":%[1]d,"head":{"sha":"abc123","repo":{"full_name":%q}},"base":{"repo":{"full_name":%[2]q}}}}`, pullNumber, repository)), 0o600))
+		`{"number":%d,"pull_request":{"number":%[1]d,"head":{"sha":"abc123","repo":{"full_name":%q}},"base":{"repo":{"full_name":%q}}}}`, pullNumber, head, repository)), 0o600))
 	ref := "refs/heads/main"
 	if args[0] == "merge_group" {
 		ref = fmt.Sprintf("refs/heads/gh-readonly-queue/main/pr-%d-%s", pullNumber, merged)

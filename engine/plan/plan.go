@@ -40,6 +40,9 @@ type Plan struct {
 	Changes       []*Change // template order, then deletions in record order; NoChange rows included
 	Outputs       []OutputChange
 	Children      []*Plan // nested stacks, when asked for
+	// FromTemplates marks a comparison of two templates as they are written, for
+	// which neither the record nor AWS was asked. Nobody can approve it.
+	FromTemplates bool
 }
 
 // A Change is one resource's row.

@@ -13,9 +13,10 @@ import (
 // The timeline, counted from the first signal.
 const (
 	// DrainLimit is when sealing begins although calls are still in flight.
-	DrainLimit = 6 * time.Second
-	// SealTarget is when everything should be saved and released.
-	SealTarget = 7 * time.Second
+	DrainLimit = 5 * time.Second
+	// SealTarget is when everything should be saved and released: before the
+	// runner's SIGTERM also on a machine that is slow.
+	SealTarget = 6 * time.Second
 	// KillAfter is when the runner stops listening to us.
 	KillAfter = 10 * time.Second
 	// killAfterTerm is what the runner leaves after its SIGTERM.

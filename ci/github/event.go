@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"github.com/google/go-github/v60/github"
 )
 
 // A PullRequest is where a comment goes.
 type PullRequest struct {
 	Owner, Repo string
 	Number      int
-	// Fork tells that its branch is in another repository; the token of a run
-	// for it may only read.
+	// Fork tells that its branch is in another repository, or in one that is gone;
+	// the token of a run for it may only read.
 	Fork bool
 	// Head is the commit that the run is about, "" when the event does not say.
 	Head string
@@ -22,6 +20,20 @@ type PullRequest struct {
 
 // String is owner/repo#number.
 func (pr PullRequest) String() string { return fmt.Sprintf("%s/%s#%d", pr.Owner, pr.Repo, pr.Number) }
+
+// A trigger is what is read of the event that started a run. Of the hundreds of fields that GitHub sends no
+// other may fail a run by what it holds.
+type trigger struct {
+	PullRequest struct {
+		Number     int
+		Head, Base struct {
+			SHA  string
+			Repo struct { // null: it was deleted
+				FullName string `json:"full_name"`
+			}
+		}
+	} `json:"pull_request"`
+}
 
 // PullRequestFromEnv returns the pull request that a run is for. ok is false
 // when the event is none of a pull request.
@@ -36,15 +48,15 @@ func PullRequestFromEnv(getenv func(string) string) (pr PullRequest, ok bool, er
 	if err != nil {
 		return pr, false, fmt.Errorf("read the event that started the run: %w", err)
 	}
-	var e github.PullRequestEvent
+	var e trigger
 	if err := json.Unmarshal(b, &e); err != nil {
 		return pr, false, fmt.Errorf("read the event that started the run from %s: %w", path, err)
 	}
+	pull := e.PullRequest
 	owner, repo, found := strings.Cut(getenv("GITHUB_REPOSITORY"), "/")
-	number := e.GetPullRequest().GetNumber()
-	if !found || number == 0 {
+	if !found || pull.Number == 0 {
 		return pr, false, fmt.Errorf("read the event that started the run from %s: it names no pull request of %q", path, getenv("GITHUB_REPOSITORY"))
 	}
-	head, base := e.GetPullRequest().GetHead().GetRepo().GetFullName(), e.GetPullRequest().GetBase().GetRepo().GetFullName()
-	return PullRequest{Owner: owner, Repo: repo, Number: number, Fork: head != base, Head: e.GetPullRequest().GetHead().GetSHA()}, true, nil
+	fork := pull.Head.Repo.FullName != pull.Base.Repo.FullName
+	return PullRequest{Owner: owner, Repo: repo, Number: pull.Number, Fork: fork, Head: pull.Head.SHA}, true, nil
 }

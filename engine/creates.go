@@ -77,8 +77,7 @@ func (d *deployment) openLedger(ctx context.Context, before reading) {
 func (d *deployment) intend(ctx context.Context) {
 	byType := map[string][]*plan.Change{}
 	for _, c := range d.Changes {
-		isNew := c.Action == plan.Create || c.Action == plan.Replace || c.Action == plan.MayReplace
-		if isNew && !d.decisions[c.LogicalID].Direct {
+		if d.isNew(c) {
 			byType[c.Type] = append(byType[c.Type], c)
 		}
 	}
@@ -102,19 +101,31 @@ func (d *deployment) intend(ctx context.Context) {
 	}
 }
 
+// isNew tells whether a change may make a resource that is to be accounted for.
+func (d *deployment) isNew(c *plan.Change) bool {
+	isNew := c.Action == plan.Create || c.Action == plan.Replace || c.Action == plan.MayReplace
+	return isNew && !d.decisions[c.LogicalID].Direct
+}
+
 func (d *deployment) intent(c *plan.Change) state.Intent {
+	i := d.making(c)
+	if n := d.creates.names[c.LogicalID]; n != nil {
+		i.Keep = n.taken
+	} else {
+		// The same token again, so that what an earlier run may have made is found.
+		i.Keep = d.creates.open[c.LogicalID].Type() == c.Type
+	}
+	return i
+}
+
+// making is the create that a change comes to.
+func (d *deployment) making(c *plan.Change) state.Intent {
 	i := state.Intent{LogicalID: c.LogicalID, Type: c.Type}
 	if n := d.creates.names[c.LogicalID]; n != nil {
-		i.Name, i.Keep = n.request.Name, n.taken
-		return i
+		i.Name = n.request.Name
+	} else if row := d.world.row(c.LogicalID); row != nil && c.Action != plan.Create {
+		i.Replaces = row.PhysicalID
 	}
-	if c.Action != plan.Create {
-		if row := d.world.row(c.LogicalID); row != nil {
-			i.Replaces = row.PhysicalID
-		}
-	}
-	// The same token again, so that what an earlier run may have made is found.
-	i.Keep = d.creates.open[c.LogicalID].Type() == c.Type
 	return i
 }
 

@@ -195,6 +195,9 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	if err := cmp.Or(keep, d.refuseUnresolved(), d.refusals()); err != nil {
 		return err
 	}
+	if err := d.setAside(reads); err != nil {
+		return err
+	}
 	d.initial = before.record == nil
 	if d.t.parent == nil {
 		if d.changing() {

@@ -246,6 +246,9 @@ func (d *deployment) destroy(ctx context.Context) error {
 	if err := d.knowRecord(reads, r.record); err != nil {
 		return err
 	}
+	if err := d.setAside(reads); err != nil {
+		return err
+	}
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	d.res.Plan, d.res.Changed = d.Plan, true
 	if d.t.parent == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
@@ -30,6 +31,32 @@ func (d *deployment) openStrays(ctx context.Context, r reading) {
 		d.creates = newCreates()
 		d.openLedger(ctx, r)
 	}
+}
+
+// setAside takes the creates of earlier runs out of the way whose logical ids
+// are about something else by now: another type, another name, or the resource
+// that was to be replaced. They are strays as well.
+func (d *deployment) setAside(ctx context.Context) error {
+	if d.creates == nil {
+		return nil
+	}
+	open := d.stillOpen() // settled by what is known of them beside the ledger
+	var ids []string
+	for id, entry := range d.creates.open {
+		c := d.Plan.Change(id)
+		switch {
+		case open[id], c == nil && d.world.row(id) == nil:
+		case c != nil && d.isNew(c) && entry.Answers(d.making(c)):
+		default:
+			ids = append(ids, id)
+		}
+	}
+	if ids == nil {
+		return nil
+	}
+	err := d.creates.ledger.SetAside(ctx, ids...)
+	d.creates.open = d.creates.ledger.Open()
+	return err
 }
 
 // strays are the logical ids of creates that an earlier run wrote down, that no
@@ -78,13 +105,32 @@ func (d *deployment) adoptStrays(ctx context.Context, takenDown bool) (found []s
 				}
 				r.Set(id, row)
 			})
-			d.creates.mu.Lock()
-			d.creates.fates[id] = state.FateOver
-			d.creates.mu.Unlock()
+			d.forgetStray(id)
 			found = append(found, id)
+		case d.longAgo(entry):
+			d.forgetStray(id) // it made nothing
 		}
 	}
 	return found
+}
+
+// forgetStray takes a create out of the ledger at the end of this run.
+func (d *deployment) forgetStray(id string) {
+	d.creates.mu.Lock()
+	defer d.creates.mu.Unlock()
+	d.creates.fates[id] = state.FateOver
+}
+
+// longAgo tells whether what a create made would be seen by now.
+func (d *deployment) longAgo(entry state.Entry) bool {
+	ended := d.creates.ledger.Abandoned()
+	if entry.FailedAt > 0 {
+		ended = time.UnixMilli(entry.FailedAt)
+	}
+	if ended.IsZero() {
+		return d.lock.TookOver != nil // which takes longer
+	}
+	return now().Sub(ended) >= lateArrival
 }
 
 // A traced create is what could be told of one that nothing names.
@@ -96,7 +142,7 @@ type traced struct {
 
 // named says what is known of a create that could not be found.
 func (t traced) named(d *deployment, id, typ string) string {
-	name := plan.PhysicalName(d.t.Name, id, typ, t.properties)
+	name := plan.PhysicalName(d.t.Name, state.Subject(id), typ, t.properties)
 	if name.Value == "" || name.Generated {
 		return typ
 	}
@@ -128,14 +174,15 @@ func (d *deployment) findStray(ctx context.Context, id string, entry state.Entry
 	driver := d.router.Driver(typ)
 	properties, unresolved, declared := d.declaration(ctx, id, typ)
 	found.properties = properties
-	req := d.request(id, typ)
+	subject := state.Subject(id)
+	req := d.request(subject, typ)
 	req.Properties, req.OwnerTag = properties, entry.OwnerTag(d.creates.ledger.Nonce(), id)
 	if driver == nil {
 		found.physicalID, found.looked, err = d.findOwned(ctx, req)
 		return found, err
 	}
 	res := driver.Resource()
-	name := plan.PhysicalName(d.t.Name, id, typ, properties)
+	name := plan.PhysicalName(d.t.Name, subject, typ, properties)
 	req.Name, req.NameProperty = name.Value, name.Property
 	if entry.ByName() {
 		req.Name, found.looked = entry.Token, true

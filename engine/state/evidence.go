@@ -191,16 +191,22 @@ func (j *Journal) names(typ, physicalID string) bool {
 // tagged tells whether a holder carries the tag of this resource's own create,
 // by an earlier run, of which no end is recorded.
 func (l *Ledger) tagged(h Holder) bool {
-	e, ok := l.before.sent[h.LogicalID]
-	return ok && h.OwnerTag != "" && e.Type() == h.Type && h.OwnerTag == e.OwnerTag(l.before.nonce, h.LogicalID)
+	before := l.before.Load()
+	for id, e := range before.sent {
+		if Subject(id) == Subject(h.LogicalID) && h.OwnerTag != "" && e.Type() == h.Type && h.OwnerTag == e.OwnerTag(before.nonce, id) {
+			return true
+		}
+	}
+	return false
 }
 
 // licenses tells whether an earlier run's intent accounts for a holder, and, if
 // none does, whether one was for this name all the same.
 func (l *Ledger) licenses(h Holder) (licensed, own bool) {
-	for _, e := range l.before.sent {
+	before := l.before.Load()
+	for _, e := range before.sent {
 		if e.ByName() && e.Type() == h.Type && e.Token == h.Name {
-			if e.licenses(h.Created, l.before.abandonedAt) {
+			if e.licenses(h.Created, before.abandonedAt) {
 				return true, true
 			}
 			own = true

@@ -18,7 +18,7 @@ import (
 type Ledger struct {
 	stack    *Stack
 	unusable error
-	before   *ledgerDoc // what earlier runs left open
+	before   atomic.Pointer[ledgerDoc] // what earlier runs left open
 	series   *series[*ledgerDoc]
 	recorded atomic.Bool // by this run
 }
@@ -45,8 +45,9 @@ func (k *Stack) OpenLedger(ctx context.Context, there bool, r *Record) *Ledger {
 		}
 	}
 	l.series = newSeries(ctx, k.store, k.key(ledgerName), doc, etag)
-	l.before = doc.clone()
-	maps.DeleteFunc(l.before.sent, func(id string, e Entry) bool { return e.done(r.Row(id)) })
+	before := doc.clone()
+	maps.DeleteFunc(before.sent, func(id string, e Entry) bool { return e.done(r.Row(id)) })
+	l.before.Store(before)
 	return l
 }
 
@@ -79,15 +80,15 @@ func (l *Ledger) Nonce() string {
 }
 
 // Open returns what earlier runs intended and no record answers, by logical id.
-func (l *Ledger) Open() map[string]Entry { return maps.Clone(l.before.sent) }
+func (l *Ledger) Open() map[string]Entry { return maps.Clone(l.before.Load().sent) }
 
 // Abandoned is the latest moment at which the run that left the open entries
 // can have made something; the zero time when that is not known.
 func (l *Ledger) Abandoned() time.Time {
-	if l.before.abandonedAt == 0 {
-		return time.Time{}
+	if at := l.before.Load().abandonedAt; at != 0 {
+		return time.UnixMilli(at)
 	}
-	return time.UnixMilli(l.before.abandonedAt)
+	return time.Time{}
 }
 
 // A Ticket is what an intended create is sent with.
@@ -122,17 +123,39 @@ func (l *Ledger) Intend(ctx context.Context, intents ...Intent) ([]Ticket, error
 
 // enter puts an intent into the document, unless it keeps what is there.
 func (d *ledgerDoc) enter(i Intent) (changed bool) {
-	base := i.base()
-	old, ok := d.sent[i.LogicalID]
-	if ok && i.Keep && old.Base == base && (i.Name == "" || old.Token == i.Name) {
+	if old, ok := d.sent[i.LogicalID]; ok && i.Keep && old.Answers(i) {
 		return false
 	}
-	e := Entry{Base: base, Token: i.Name, FirstSentAt: time.Now().UnixMilli()}
+	e := Entry{Base: i.base(), Token: i.Name, FirstSentAt: time.Now().UnixMilli()}
 	if e.Token == "" {
 		e.Token = randomHex(16)
 	}
 	d.sent[i.LogicalID], d.fresh[i.LogicalID] = e, true
 	return true
+}
+
+// SetAside moves entries of earlier runs out of the way of other creates under
+// the same logical ids, so that what they may have made is not forgotten. They
+// stay open, by other names: see Subject.
+func (l *Ledger) SetAside(ctx context.Context, logicalIDs ...string) error {
+	err := l.amend(ctx, func(d *ledgerDoc) bool { return d.setAside(logicalIDs) })
+	if err == nil {
+		before := l.before.Load().clone()
+		before.setAside(logicalIDs)
+		l.before.Store(before)
+	}
+	return err
+}
+
+func (d *ledgerDoc) setAside(logicalIDs []string) (changed bool) {
+	for _, id := range logicalIDs {
+		if e, ok := d.sent[id]; ok {
+			delete(d.sent, id)
+			d.sent[aside(id, e)] = e
+			changed = true
+		}
+	}
+	return changed
 }
 
 // Recorded notes that a record was saved, and has that written when there is a

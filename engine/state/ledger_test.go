@@ -433,6 +433,39 @@ func TestLedgerDropAndRenew(t *testing.T) { // (S-244, S-246)
 	}
 }
 
+// An entry that is set aside still proves what it did, under the logical id that
+// it was made for, while another takes its place (P-10, S-213).
+func TestLedgerSetsAside(t *testing.T) {
+	c, k := shop(t)
+	first := k.OpenLedger(t.Context(), false, nil)
+	tag := intend(t, first, queueIntent("A"))[0].OwnerTag
+
+	l := k.OpenLedger(t.Context(), true, NewRecord("Shop", "eu-west-1"))
+	if err := l.SetAside(t.Context(), "A"); err != nil {
+		t.Fatal(err)
+	}
+	intend(t, l, Intent{LogicalID: "A", Type: "AWS::KMS::Key"})
+	open := k.OpenLedger(t.Context(), true, NewRecord("Shop", "eu-west-1")).Open()
+	if len(open) != 2 || open["A"].Type() != "AWS::KMS::Key" {
+		t.Fatalf("open: %+v", open)
+	}
+	for name, e := range open {
+		if name != "A" && (Subject(name) != "A" || e.Type() != typeQueue || e.OwnerTag(l.Nonce(), name) != tag) {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+	holder := Holder{LogicalID: "A", Type: typeQueue, Name: "shop-A", PhysicalID: "q", OwnerTag: tag}
+	if v := k.Evidence(nil, l).License(t.Context(), holder); v.Proof != ProvedByTag {
+		t.Errorf("verdict %+v", v)
+	}
+	if err := l.Settle(t.Context(), Settlement{Record: recordOf("A", "AWS::KMS::Key", "k")}); err != nil {
+		t.Fatal(err)
+	}
+	if d := c.ledger(t); len(d.sent) != 1 || d.sent["A"].Base != "" {
+		t.Errorf("once the other is recorded: %+v", d.sent)
+	}
+}
+
 func TestAbandonedLedger(t *testing.T) {
 	ledger := func(abandoned int64, base string) []byte {
 		return fmt.Appendf(nil, `{"ledgerVersion":1,"nonce":"n","abandonedAt":%d,"sent":{"A":{"base":%q,"token":"t","firstSentAt":5}}}`, abandoned, base)

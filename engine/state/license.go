@@ -65,6 +65,23 @@ func (e Entry) Type() string {
 	return ""
 }
 
+// Answers tells whether a create is the one that the entry is about.
+func (e Entry) Answers(i Intent) bool {
+	return e.Base == i.base() && (i.Name == "" || e.Token == i.Name)
+}
+
+// aside is the name of an entry whose logical id is about another create by now.
+// Logical ids have no @.
+func aside(logicalID string, e Entry) string {
+	return logicalID + "@" + shortHash(e.Base+" "+e.Token)
+}
+
+// Subject is the logical id that an entry was made for.
+func Subject(name string) string {
+	id, _, _ := strings.Cut(name, "@")
+	return id
+}
+
 // ByName tells whether the entry vouches for a name, which its Token then is.
 func (e Entry) ByName() bool { return strings.HasPrefix(e.Base, adoptBase) }
 
@@ -109,6 +126,6 @@ func (e Entry) OwnerTag(nonce, logicalID string) string {
 		return e.Token
 	}
 	h := hmac.New(sha256.New, []byte(nonce))
-	h.Write([]byte(logicalID + "\x00" + e.Token + "\x00" + strconv.FormatInt(e.FirstSentAt, 10)))
+	h.Write([]byte(Subject(logicalID) + "\x00" + e.Token + "\x00" + strconv.FormatInt(e.FirstSentAt, 10)))
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

@@ -125,7 +125,7 @@ func (l *Ledger) Unanswered(s Settlement) (logicalIDs []string, err error) {
 	}
 	d := l.series.current().clone()
 	d.settle(s, time.Now())
-	for id, e := range l.before.sent {
+	for id, e := range l.before.Load().sent {
 		if left, ok := d.sent[id]; ok && left.Token == e.Token {
 			logicalIDs = append(logicalIDs, id)
 		}

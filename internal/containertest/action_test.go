@@ -65,6 +65,7 @@ func TestAction(t *testing.T) {
 	t.Run("the slim image is small, and has a post step", testSlimIsSmall)
 	t.Run("deploy, again, and what cannot be", testDeploy)
 	t.Run("diff on a pull request", testPullRequest)
+	t.Run("the example workflows", testWorkflows)
 	t.Run("cancel in the middle, and resume", testCancel)
 	t.Run("a container that outlives its client is waited for", testOutlived)
 	t.Run("table", testTable)

@@ -73,6 +73,9 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 	if err := e.redirect(work, sel, store, opt.MakeStorage && !opt.DryRun && !opt.SkipAssets); err != nil {
 		return run, e.end(run, err)
 	}
+	if err := sel.checkTemplates(work); err != nil {
+		return run, e.end(run, err)
+	}
 	if err := e.preflight(work, sel, opt.Router); err != nil {
 		return run, e.end(run, err)
 	}

@@ -40,8 +40,8 @@ func TestStackOutputOfAnotherAccount(t *testing.T) {
 			Selection:       engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}},
 			ResourceTimeout: time.Minute, Concurrency: 10, StackConcurrency: 1,
 		})
-		if len(run.Stacks) == 0 {
-			t.Fatal(run.Message)
+		if len(run.Stacks) == 0 { // refused before any stack was begun
+			return &result.Stack{Outcome: run.Outcome, Message: run.Message}
 		}
 		return run.Stacks[0]
 	}

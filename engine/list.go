@@ -22,8 +22,9 @@ type Listed struct {
 }
 
 // List returns the selected stacks, all when none is named, each after those that
-// it comes after. It only reads the assembly.
-func (e *Engine) List(s Selection) ([]Listed, error) {
+// it comes after. It only reads the assembly, and refuses templates that no deploy
+// would take.
+func (e *Engine) List(ctx context.Context, s Selection) ([]Listed, error) {
 	s.All = s.All || len(s.Patterns) == 0
 	a, err := assembly.Read(s.Assembly)
 	if err != nil {
@@ -32,6 +33,13 @@ func (e *Engine) List(s Selection) ([]Listed, error) {
 	stacks, err := a.Select(s.Selection)
 	if err != nil {
 		return nil, err
+	}
+	var faults []error
+	for _, stack := range stacks {
+		faults = append(faults, checkTemplate(ctx, stack.Name, stack.Region, stack.AccountID, stack.Template, stack.Nested)...)
+	}
+	if faults != nil {
+		return nil, joined(faults)
 	}
 	after, err := a.Order(stacks)
 	if err != nil {
@@ -55,7 +63,7 @@ func (e *Engine) List(s Selection) ([]Listed, error) {
 // Check reads the selected stacks, all when none is named, as a deploy would, and
 // refuses what a deploy would refuse without asking AWS. It returns them as List
 // does.
-func (e *Engine) Check(s Selection) ([]Listed, error) {
+func (e *Engine) Check(ctx context.Context, s Selection) ([]Listed, error) {
 	s.All = s.All || len(s.Patterns) == 0
 	sel, err := e.selectStacks(s, nil)
 	if err != nil {
@@ -64,7 +72,7 @@ func (e *Engine) Check(s Selection) ([]Listed, error) {
 	if err := sel.checkAssets(); err != nil {
 		return nil, err
 	}
-	return e.List(s)
+	return e.List(ctx, s)
 }
 
 // Published is what PublishAssets made sure of.

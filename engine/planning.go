@@ -254,10 +254,18 @@ func suppliedTo(v any, t target) (parameters []string) {
 }
 
 func (p *planned) order() error {
+	var err error
+	p.waits, p.recorded, err = order(p.scope)
+	return err
+}
+
+// order is the one in which a template's resources are made, and the one that is
+// recorded.
+func order(s *template.Scope) (waits, recorded graph.Edges, err error) {
 	var resources []graph.Resource
-	for _, r := range p.scope.Resources() {
+	for _, r := range s.Resources() {
 		g := graph.Resource{LogicalID: r.LogicalID, Type: r.Type, Properties: r.Properties}
-		for _, ref := range p.scope.References(r.LogicalID) {
+		for _, ref := range s.References(r.LogicalID) {
 			if ref.DependsOn {
 				g.DependsOn = add(g.DependsOn, ref.LogicalID)
 			} else {
@@ -266,9 +274,7 @@ func (p *planned) order() error {
 		}
 		resources = append(resources, g)
 	}
-	var err error
-	p.waits, p.recorded, err = graph.Creation(resources)
-	return err
+	return graph.Creation(resources)
 }
 
 // route decides, for every resource, which layer provisions it, and refuses

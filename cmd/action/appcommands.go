@@ -18,7 +18,7 @@ func (s *step) synth(ctx context.Context) error {
 	if err != nil {
 		return s.refuse(err)
 	}
-	list, err := s.engine.Check(sel)
+	list, err := s.engine.Check(ctx, sel)
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -37,7 +37,7 @@ func (s *step) list(ctx context.Context) error {
 	if err != nil {
 		return s.refuse(err)
 	}
-	list, err := s.engine.List(sel)
+	list, err := s.engine.List(ctx, sel)
 	if err != nil {
 		return s.refuse(err)
 	}

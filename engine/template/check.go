@@ -8,8 +8,8 @@ import (
 )
 
 // check finds what no part of a template shows by itself: names that lead
-// nowhere, and names given twice. Loops make names, so a template that has
-// them is checked after Bind unrolled them.
+// nowhere, and names given twice. Where names are made by loops or functions, that
+// is checked after Bind wrote them out.
 func (b *builder) check() {
 	for _, p := range b.t.Parameters {
 		if b.t.resources[p.Name] != nil {
@@ -27,7 +27,7 @@ func (b *builder) check() {
 		}
 		exports[name] = o.Name
 	}
-	if b.t.loops {
+	if b.t.unwritten {
 		return
 	}
 	for _, r := range b.t.Resources {
@@ -116,6 +116,38 @@ func hasTransform(v any) bool {
 		return slices.ContainsFunc(v, hasTransform)
 	}
 	return false
+}
+
+// hasComputedNames tells whether a function says what a Ref or Fn::GetAtt is of.
+func hasComputedNames(v any) bool {
+	switch v := v.(type) {
+	case *value.Object:
+		if _, ok := computedName(v); ok {
+			return true
+		}
+		for _, member := range v.All() {
+			if hasComputedNames(member) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasComputedNames)
+	}
+	return false
+}
+
+// computedName returns the function in the place of the name that a Ref or
+// Fn::GetAtt is of.
+func computedName(o *value.Object) (*value.Object, bool) {
+	fn, arg, _ := function(o)
+	if list, ok := arg.([]any); ok && fn == "Fn::GetAtt" && len(list) == 2 {
+		arg = list[0]
+	} else if fn != "Ref" {
+		return nil, false
+	}
+	_, _, ok := function(arg)
+	name, _ := arg.(*value.Object)
+	return name, ok
 }
 
 func hasLoops(v any) bool {

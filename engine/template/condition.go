@@ -20,7 +20,7 @@ type decision struct {
 func (s *Scope) decide(e *evaluation, faults *Faults) {
 	for name := range s.t.Conditions.All() {
 		_, err := e.condition(name)
-		if err == nil {
+		if err == nil || s.undecided(name) && errors.Is(err, ErrUnknown) {
 			continue
 		}
 		if s.warn == nil {
@@ -108,12 +108,19 @@ func (e *evaluation) logic(name string, arg any, at *place) (any, error) {
 		return nil, err
 	}
 	all, some := true, false
+	var unknown error // what is wrong with another operand comes first
 	for i, operand := range list {
 		yes, err := e.boolean(operand, at.item(i))
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrUnknown):
+			unknown = err
+		case err != nil:
 			return nil, err
 		}
 		all, some = all && yes, some || yes
+	}
+	if unknown != nil {
+		return nil, unknown
 	}
 	switch name {
 	case "Fn::And":

@@ -143,7 +143,7 @@ func (e *evaluation) call(name string, arg any, at *place) (any, error) {
 	case "Ref":
 		id, ok := arg.(string)
 		if !ok {
-			return nil, fmt.Errorf("want a name, got %s", value.Kind(arg))
+			return nil, e.s.t.notName("a name", arg)
 		}
 		return e.ref(id)
 	case "Fn::GetAtt":

@@ -222,15 +222,12 @@ func (e *evaluation) findInMap(arg any, at *place) (any, error) {
 			return nil, at.item(i).wrap(err)
 		}
 	}
-	v, err := e.s.t.lookUp(key)
-	if err == nil {
-		return v, nil
-	}
-	if len(list) == 3 {
-		return nil, err
-	}
-	if !e.s.t.extended() {
+	if len(list) == 4 && !e.s.t.extended() {
 		return nil, fmt.Errorf("a DefaultValue needs \"Transform\": %q in the template", LanguageExtensions)
+	}
+	v, err := e.s.t.lookUp(key)
+	if err == nil || len(list) == 3 {
+		return v, err
 	}
 	o, _ := list[3].(*value.Object)
 	name, fallback, ok := o.Sole()

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"errors"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,9 @@ func (s *Scope) withPolicies(e *evaluation, r *Resource, faults *Faults) *Resour
 		}
 		at := resourcePlace(r.LogicalID).at(p.name)
 		v, err := e.value(p.written, at)
+		if s.offline && errors.Is(err, ErrUnknown) {
+			continue
+		}
 		if err != nil {
 			faults.addError(at.String(), err)
 			continue
@@ -63,7 +67,7 @@ func (s *Scope) checkNames(has func(resourceType, attribute string) bool) []Faul
 	faults := &Faults{}
 	taken := func(condition string) (yes, no bool) {
 		d := s.conditions[condition]
-		return d.value, !d.value
+		return d.value || s.undecided(condition), !d.value
 	}
 	check := func(self string, v any, at *place) {
 		names(v, at, taken, func(n name) {
@@ -72,7 +76,7 @@ func (s *Scope) checkNames(has func(resourceType, attribute string) bool) []Faul
 			case declared == nil && n.byGetAtt:
 				faults.add(n.at.String(), "there is no resource %q", n.id)
 			case declared == nil:
-				if _, err := s.pseudo(n.id); err != nil && s.parameters[n.id] == nil {
+				if _, err := s.pseudo(n.id); err != nil && !errors.Is(err, ErrUnknown) && s.parameters[n.id] == nil {
 					faults.add(n.at.String(), "there is no resource, parameter or pseudo parameter %q", n.id)
 				}
 			case n.id == self:
@@ -84,6 +88,7 @@ func (s *Scope) checkNames(has func(resourceType, attribute string) bool) []Faul
 				}
 			case declared.Type == MetadataType:
 				faults.add(n.at.String(), "%s is CDK's usage marker, which is never made", n.id)
+			case s.offline: // where it is referred to may be left out, too
 			default:
 				faults.add(n.at.String(), "refers to %s, which its condition %s leaves out", n.id, declared.Condition)
 			}

@@ -15,7 +15,8 @@ const deepest = 5
 // loops from filling the memory.
 const mostRounds = 20000
 
-// unroll returns the template's body with every Fn::ForEach written out.
+// unroll returns the template's body with every Fn::ForEach written out, and with
+// the name of what a Ref or Fn::GetAtt is of in the place of a function for it.
 func (s *Scope) unroll(ctx context.Context) (*value.Object, error) {
 	s.conditions = map[string]decision{}
 	u := &unrolling{evaluation: &evaluation{context: ctx, s: s, early: true}}
@@ -52,6 +53,9 @@ func (u *unrolling) value(v any, at *place, depth int) (any, error) {
 		}
 		return out, nil
 	case *value.Object:
+		if fn, ok := computedName(v); ok && u.s.t.extended() {
+			return u.named(v, fn, at)
+		}
 		out := &value.Object{}
 		for name, member := range v.All() {
 			if strings.HasPrefix(name, loopPrefix) {
@@ -71,6 +75,25 @@ func (u *unrolling) value(v any, at *place, depth int) (any, error) {
 		return out, nil
 	}
 	return v, nil
+}
+
+// named writes out the name of what a Ref or Fn::GetAtt is of. As in
+// CloudFormation, only parameters, mappings and the like can go into it.
+func (u *unrolling) named(o, computed *value.Object, at *place) (any, error) {
+	fn, arg, _ := o.Sole()
+	at = at.at(fn)
+	list, _ := arg.([]any)
+	if list != nil {
+		at = at.item(0)
+	}
+	name, err := u.name(computed, at)
+	if err != nil {
+		return nil, at.wrap(err)
+	}
+	if list != nil {
+		return value.NewObject(fn, []any{name, list[1]}), nil
+	}
+	return value.NewObject(fn, name), nil
 }
 
 func put(o *value.Object, name string, v any, at *place) error {

@@ -34,7 +34,7 @@ func (s *Scope) bind(ctx context.Context, params map[string]string, b binding, f
 	paths := map[string]string{} // by parameter
 	for _, p := range s.t.Parameters {
 		at := "Parameters." + p.Name
-		bound := &parameter{noEcho: p.NoEcho || slices.Contains(b.noEcho, p.Name), unknown: slices.Contains(b.unknown, p.Name)}
+		bound := &parameter{noEcho: p.NoEcho || slices.Contains(b.noEcho, p.Name), unknown: b.offline || slices.Contains(b.unknown, p.Name)}
 		s.parameters[p.Name] = bound
 		if bound.unknown {
 			continue
@@ -185,6 +185,12 @@ func parseNumber(written string) (any, error) {
 // What is there, and whether conditions keep it, does not matter.
 func (t *Template) used() map[string]bool {
 	used := map[string]bool{}
+	if t.extended() && hasComputedNames(t.Body) { // which may be any parameter's
+		for _, p := range t.Parameters {
+			used[p.Name] = true
+		}
+		return used
+	}
 	note := func(n name) { used[n.id] = true }
 	names(t.Conditions, nil, bothBranches, note)
 	names(t.Body.Value("Outputs"), nil, bothBranches, note)

@@ -51,9 +51,12 @@ func build(name string, body *value.Object, faults *Faults) *Template {
 		outputs:   map[string]*Output{},
 	}}
 	b.transforms(body.Value("Transform"))
-	b.t.loops = hasLoops(body.Value("Resources")) || hasLoops(body.Value("Outputs")) || hasLoops(body.Value("Conditions"))
-	if b.t.loops && !b.t.extended() {
-		b.add("", "Fn::ForEach needs \"Transform\": %q", LanguageExtensions)
+	for _, section := range []string{"Resources", "Outputs", "Conditions"} {
+		loops := hasLoops(body.Value(section))
+		if loops && !b.t.extended() {
+			b.add("", "Fn::ForEach needs \"Transform\": %q", LanguageExtensions)
+		}
+		b.t.unwritten = b.t.unwritten || loops || b.t.extended() && hasComputedNames(body.Value(section))
 	}
 	for id, v := range b.section("Parameters").All() {
 		b.parameter(id, v)

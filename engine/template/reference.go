@@ -45,6 +45,9 @@ func (e *evaluation) resource(id string) error {
 		return fmt.Errorf("%s is a resource, which cannot be referred to here", id)
 	}
 	if e.s.resources[id] == nil {
+		if e.s.undecided(e.s.t.resources[id].Condition) {
+			return ErrUnknown
+		}
 		return fmt.Errorf("%s is left out by its condition %s", id, e.s.t.resources[id].Condition)
 	}
 	return nil
@@ -64,7 +67,7 @@ func (e *evaluation) getAtt(arg any, at *place) (any, error) {
 	}
 	id, ok := list[0].(string)
 	if !ok {
-		return nil, fmt.Errorf("want a logical id, got %s", value.Kind(list[0]))
+		return nil, e.s.t.notName("a logical id", list[0])
 	}
 	v, err := e.value(list[1], at.item(1))
 	if err != nil {
@@ -75,6 +78,13 @@ func (e *evaluation) getAtt(arg any, at *place) (any, error) {
 		return nil, err
 	}
 	return e.attribute(id, attribute)
+}
+
+func (t *Template) notName(want string, got any) error {
+	if _, _, ok := function(got); ok && !t.extended() {
+		return fmt.Errorf("a function in the place of %s needs \"Transform\": %q in the template", want, LanguageExtensions)
+	}
+	return fmt.Errorf("want %s, got %s", want, value.Kind(got))
 }
 
 func (e *evaluation) attribute(id, name string) (any, error) {
@@ -95,19 +105,25 @@ func (e *evaluation) attribute(id, name string) (any, error) {
 }
 
 func (s *Scope) pseudo(name string) (any, error) {
+	of := func(known, v string) (any, error) {
+		if known == "" {
+			return nil, ErrUnknown
+		}
+		return v, nil
+	}
 	switch name {
 	case "AWS::Region":
-		return s.env.Region, nil
+		return of(s.env.Region, s.env.Region)
 	case "AWS::AccountId":
-		return s.env.AccountID, nil
+		return of(s.env.AccountID, s.env.AccountID)
 	case "AWS::Partition":
-		return partition.Of(s.env.Region), nil
+		return of(s.env.Region, partition.Of(s.env.Region))
 	case "AWS::URLSuffix":
-		return partition.URLSuffix(s.env.Region), nil
+		return of(s.env.Region, partition.URLSuffix(s.env.Region))
 	case "AWS::StackName":
-		return s.env.StackName, nil
+		return of(s.env.StackName, s.env.StackName)
 	case "AWS::StackId":
-		return s.env.StackID, nil
+		return of(s.env.StackID, s.env.StackID)
 	case "AWS::NotificationARNs":
 		return []any{}, nil
 	case "AWS::NoValue":
@@ -212,7 +228,9 @@ func (e *evaluation) zones(arg any, at *place) (any, error) {
 		}
 	}
 	if name == "" {
-		name = e.s.env.Region
+		if name = e.s.env.Region; name == "" {
+			return nil, ErrUnknown
+		}
 	}
 	if name, err = regionName(name); err != nil {
 		return nil, err

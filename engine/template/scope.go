@@ -20,6 +20,7 @@ type Scope struct {
 	world   World
 	secrets *secret.Set
 	warn    func(error) // not nil: tolerant
+	offline bool        // nothing is known that the template does not say
 
 	parameters map[string]*parameter
 	conditions map[string]decision
@@ -38,6 +39,7 @@ type binding struct {
 	warn    func(error)
 	unknown []string
 	noEcho  []string
+	offline bool
 	has     func(resourceType, attribute string) bool
 }
 
@@ -93,12 +95,12 @@ func (t *Template) Bind(ctx context.Context, env Environment, params map[string]
 	if macros := t.Macros(); len(macros) > 0 {
 		return nil, &MacroError{Template: t.Name, Macros: macros}
 	}
-	s := &Scope{t: t, env: env, world: w, secrets: b.secrets, warn: b.warn}
+	s := &Scope{t: t, env: env, world: w, secrets: b.secrets, warn: b.warn, offline: b.offline}
 	faults := &Faults{Template: t.Name}
 	if s.bind(ctx, params, b, faults); len(faults.List) > 0 {
 		return nil, faults
 	}
-	if t.loops {
+	if t.unwritten {
 		body, err := s.unroll(ctx)
 		if err != nil {
 			faults.addError("", err)

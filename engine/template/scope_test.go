@@ -190,6 +190,55 @@ func TestLoops(t *testing.T) { // T-261
 	}
 }
 
+// The language extensions let a function say what a Ref or Fn::GetAtt is of. What it
+// comes to is ordered by, checked and evaluated like a name that is written out.
+func TestComputedNames(t *testing.T) { // T-262, T-313
+	const around = `"Parameters": {"Stage": {"Type": "String", "Default": "Beta"}, "BetaSize": {"Type": "String", "Default": "small"},
+			"BetaImage": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/ami"}},
+		"Mappings": {"Names": {"eu-west-1": {"Queue": "BetaQueue"}}},
+		"Resources": {"BetaQueue": {"Type": "T::T::T"}, "R": {"Type": "T::T::T", "Properties": `
+	w := &world{refs: map[string]any{"BetaQueue": "q"}, attributes: map[string]any{"BetaQueue.Arn": "arn:q"}, parameters: map[string]string{"/ami": "ami-1"}}
+	s := bind(t, `{"Transform": "AWS::LanguageExtensions", `+around+`{
+		"Size": {"Ref": {"Fn::Sub": "${Stage}Size"}},
+		"Image": {"Ref": {"Fn::Join": ["", [{"Ref": "Stage"}, "Image"]]}},
+		"Queue": {"Ref": {"Fn::FindInMap": ["Names", {"Ref": "AWS::Region"}, "Queue"]}},
+		"Arn": {"Fn::GetAtt": [{"Fn::Sub": "${Stage}Queue"}, "Arn"]},
+		"Fn::ForEach::Kinds": ["Kind", ["Queue"], {"${Kind}Url": {"Ref": {"Fn::Sub": "${Stage}${Kind}"}}}]
+	}}}}`, w)
+	props, err := s.Properties(t.Context(), "R")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := value.JSON(props), `{"Size":"small","Image":"ami-1","Queue":"q","Arn":"arn:q","QueueUrl":"q"}`; got != want {
+		t.Errorf("want %s, got %s", want, got)
+	}
+	want := []template.Reference{
+		{LogicalID: "BetaQueue", Property: "Queue"},
+		{LogicalID: "BetaQueue", Property: "Arn", Attribute: "Arn", GetAtt: true},
+		{LogicalID: "BetaQueue", Property: "QueueUrl"},
+	}
+	if diff := cmp.Diff(want, s.References("R")); diff != "" {
+		t.Error(diff)
+	}
+	for _, c := range []struct{ name, transform, in, want string }{
+		{"without the transform", ``, `{"Ref": {"Fn::Sub": "${Stage}Queue"}}`, `a function in the place of a name needs "Transform"`},
+		{"without the transform, of an attribute", ``, `{"Fn::GetAtt": [{"Fn::Sub": "${Stage}Queue"}, "Arn"]}`, `a function in the place of a logical id needs "Transform"`},
+		{"of nothing", `"Transform": "AWS::LanguageExtensions",`, `{"Ref": {"Fn::Sub": "${Stage}Topic"}}`, `Resources.R.Properties.V: there is no resource, parameter or pseudo parameter "BetaTopic"`},
+		{"from a resource", `"Transform": "AWS::LanguageExtensions",`, `{"Ref": {"Ref": "BetaQueue"}}`, "Resources.R.Properties.V.Ref.Ref: BetaQueue is a resource, which cannot be referred to here"},
+		{"a list", `"Transform": "AWS::LanguageExtensions",`, `{"Fn::GetAtt": [{"Fn::Split": ["-", "a-b"]}, "Arn"]}`, "Resources.R.Properties.V.Fn::GetAtt[0]: a list cannot be part of a text"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := parse(t, `{`+c.transform+around+`{"V": `+c.in+`}}}}`).Bind(t.Context(), env, nil, w)
+			if err == nil {
+				_, err = s.Properties(t.Context(), "R")
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("want an error with %q, got %v", c.want, err)
+			}
+		})
+	}
+}
+
 func TestPropertiesThatAreOneFunction(t *testing.T) {
 	s := bind(t, `{"Conditions": {"C": {"Fn::Equals": [1, 1]}}, "Resources": {"A": {"Type": "T::T::T"},
 		"R": {"Type": "T::T::T", "Properties": {"Fn::If": ["C", {"X": {"Ref": "A"}}, {"Ref": "AWS::NoValue"}]}},

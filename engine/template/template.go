@@ -32,7 +32,7 @@ type Template struct {
 	Conditions *value.Object
 	Body       *value.Object // everything, as written
 
-	loops     bool // has Fn::ForEach, which Bind unrolls
+	unwritten bool // has Fn::ForEach or computed names, which Bind writes out
 	resources map[string]*Resource
 	outputs   map[string]*Output
 }

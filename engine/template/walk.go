@@ -50,8 +50,8 @@ func names(v any, at *place, taken func(condition string) (yes, no bool), emit f
 		case "Ref":
 			if id, ok := arg.(string); ok {
 				emit(name{id: id, at: at})
+				return
 			}
-			return
 		case "Fn::GetAtt":
 			if text, ok := arg.(string); ok {
 				id, attribute, _ := strings.Cut(text, ".")
@@ -66,7 +66,7 @@ func names(v any, at *place, taken func(condition string) (yes, no bool), emit f
 					}
 					emit(name{id, attribute, true, at})
 				}
-				names(list[1:], at, taken, emit)
+				names(list, at, taken, emit)
 			}
 			return
 		case "Fn::Sub":

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -36,7 +36,7 @@ func (e *Engine) CleanUpAfter(ctx context.Context, owner string, ended time.Time
 	slices.SortStableFunc(stacks, func(a, b state.Ref) int { return depth(b) - depth(a) })
 	found := make([]Aftermath, len(stacks))
 	together := func(from, to int) {
-		var wg sync.WaitGroup
+		var wg routine.Group
 		for i := from; i < to; i++ {
 			wg.Go(func() { found[i] = cleanUp(ctx, store, owner, ended, stacks[i]) })
 		}

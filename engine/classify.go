@@ -130,6 +130,7 @@ func (e *SynthError) Remedy() string { return e.Next }
 func (e *Engine) fault(s *result.Stack, err error) {
 	s.Outcome, s.Reason = Classify(err)
 	s.Message = e.config.Secrets.Mask(err.Error())
+	e.explain(err)
 	if is[*ResourcesError](err) && len(s.Failures) > 0 {
 		s.Message = "" // each is listed by itself
 	}

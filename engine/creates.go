@@ -12,6 +12,7 @@ import (
 	"github.com/org/cdkd-action/engine/provider/customresource"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
@@ -29,10 +30,10 @@ type creates struct {
 	evidence *state.Evidence
 	open     map[string]state.Entry // of earlier runs
 
-	names   map[string]*nameCheck      // by logical id, of those that are looked up
-	looking map[string]*sync.WaitGroup // by type
-	entries map[string]*entering       // by type
-	writing sync.WaitGroup
+	names   map[string]*nameCheck     // by logical id, of those that are looked up
+	looking map[string]*routine.Group // by type
+	entries map[string]*entering      // by type
+	writing routine.Group
 
 	mu        sync.Mutex
 	tickets   map[string]state.Ticket
@@ -60,7 +61,7 @@ func (c *creates) wait() {
 func newCreates() *creates {
 	return &creates{
 		opened: make(chan struct{}),
-		names:  map[string]*nameCheck{}, looking: map[string]*sync.WaitGroup{}, entries: map[string]*entering{},
+		names:  map[string]*nameCheck{}, looking: map[string]*routine.Group{}, entries: map[string]*entering{},
 		tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{}, unchecked: map[string]bool{},
 	}
 }

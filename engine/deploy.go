@@ -11,6 +11,7 @@ import (
 	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -103,7 +104,7 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 		d.router = e.router(d)
 		d.publisher = publisher
 		_, d.last = late.LoadOrStore(t.key(), true)
-		err := d.deploy(work)
+		err := routine.Try(func() error { return d.deploy(work) })
 		if errors.Is(err, errPutOff) {
 			d.observe(Event{Kind: Notice, Text: err.Error()})
 			return nil
@@ -168,11 +169,11 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	}
 	reads, cancel := d.e.config.Window.Interruptible(ctx)
 	defer cancel()
+	defer d.release()
 	before, err := d.acquire(reads, state.LockOptions{
 		Operation: "deploy", Subject: d.subject(), Wait: d.opt.LockWait,
 		Waiting: func(held *state.HeldError) { d.observe(Event{Kind: LockWaiting, Text: held.Error()}) },
 	})
-	defer d.release()
 	if err != nil {
 		return err
 	}
@@ -299,7 +300,7 @@ func (d *deployment) identify(ctx context.Context, record *state.Record) error {
 // the names of new resources are. All is asked at once; who has which name is
 // not waited for.
 func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) error {
-	var wg sync.WaitGroup
+	var wg routine.Group
 	var registered, confirmed error
 	d.registry, d.creates = d.place.Registry(), d.named()
 	d.lookUpNames(ctx)
@@ -339,13 +340,16 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 	var err error
 	if changing {
 		d.keepReferences()
-		d.intend(ctx)
-		err = d.withAssets(ctx, d.execute)
-		d.creates.wait()
+		err = routine.Try(func() error {
+			d.intend(ctx)
+			err := d.withAssets(ctx, d.execute)
+			d.creates.wait()
+			return err
+		})
 	} else {
 		d.res.Counts.Unchanged = len(d.Changes)
 		if err := d.holdExports(ctx); err != nil {
-			var wg sync.WaitGroup
+			var wg routine.Group
 			d.finishHistory(&wg, err)
 			wg.Wait()
 			return err // nothing was done that could be undone
@@ -353,7 +357,7 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 	}
 	if err == nil {
 		old := d.world.record.Clone()
-		if err = d.resolveOutputs(ctx); err == nil {
+		if err = routine.Try(func() error { return d.resolveOutputs(ctx) }); err == nil {
 			d.world.mu.Lock()
 			d.references(d.world.record, true)
 			differs := changing || d.initial || d.readopted || outputsDiffer(old, d.world.record)
@@ -400,7 +404,7 @@ func (d *deployment) succeed(before reading, differs bool, err error) error {
 	d.early.Wait()
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
-	var wg sync.WaitGroup
+	var wg routine.Group
 	if err == nil {
 		if d.t.parent != nil {
 			wg.Go(func() { d.keepForParent(ctx, before.record) })
@@ -440,7 +444,7 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 	if d.initial && len(d.completed) == 0 && len(d.failed) == 0 {
 		// Nothing was done, so there is nothing to record: not even a stack.
 		d.forget()
-		var wg sync.WaitGroup
+		var wg routine.Group
 		d.finishHistory(&wg, cause)
 		wg.Wait()
 		return cause
@@ -454,7 +458,7 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 		// Saved side by side: neither waits for the other in the little time left.
 		// Whoever has the stack now goes on from the record: an entry in the journal
 		// would have their work undone with ours.
-		var wg sync.WaitGroup
+		var wg routine.Group
 		if !lost {
 			wg.Go(func() {
 				d.early.Wait()
@@ -482,7 +486,7 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 	if !interrupted && !lost {
 		d.seal()
 	}
-	var wg sync.WaitGroup
+	var wg routine.Group
 	d.finishHistory(&wg, cause)
 	wg.Wait()
 	return cause

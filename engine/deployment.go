@@ -15,6 +15,7 @@ import (
 	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
 	"github.com/org/cdkd-action/engine/provider/customresource"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -43,19 +44,19 @@ type deployment struct {
 	registry         *state.Registry
 	creates          *creates // nil unless something is changed
 	saver            *state.Saver
-	unanswered       bool            // whether the record is saved is not known
-	ended            <-chan struct{} // closes when the history is written
-	tidying          sync.WaitGroup  // earlier versions of the lock are removed
+	unanswered       bool          // whether the record is saved is not known
+	finishing        routine.Group // the history is written
+	tidying          routine.Group // earlier versions of the lock are removed
 	account, stackID string
 	initial          bool // there was no record
 	last             bool // it was put off once, and is not again
 	journaling       sync.Mutex
-	journaled        bool           // this run has written to it
-	early            sync.WaitGroup // the journal is written before all that it is to say is known
-	unmaking         bool           // what was created is undone: what is to be retained except on create goes
-	unprotect        bool           // switch deletion protection off first
-	purge            bool           // delete the histories when the stack is gone
-	agreed           *state.Record  // what somebody saw who agreed to its deletion; nil when nobody was asked
+	journaled        bool          // this run has written to it
+	early            routine.Group // the journal is written before all that it is to say is known
+	unmaking         bool          // what was created is undone: what is to be retained except on create goes
+	unprotect        bool          // switch deletion protection off first
+	purge            bool          // delete the histories when the stack is gone
+	agreed           *state.Record // what somebody saw who agreed to its deletion; nil when nobody was asked
 
 	tolerant  func(error) // a diff's, of conditions that fail
 	agreement *agreement  // a rehearsal's, to be filled in
@@ -104,7 +105,7 @@ func (d *deployment) stopping(atFailure bool) (stop <-chan struct{}, done func()
 		d.stopWork = sync.OnceFunc(func() { close(failed) })
 	}
 	d.mu.Unlock()
-	var wg sync.WaitGroup
+	var wg routine.Group
 	wg.Go(func() {
 		select {
 		case <-quit:
@@ -193,7 +194,7 @@ type reading struct {
 // provisional: confirm it before anything is changed.
 func (d *deployment) acquire(ctx context.Context, opt state.LockOptions) (reading, error) {
 	var (
-		wg                        sync.WaitGroup
+		wg                        routine.Group
 		r                         reading
 		lockErr, readErr, listErr error
 	)
@@ -260,7 +261,11 @@ func (d *deployment) operation(ctx context.Context, ev Event, limit time.Duratio
 		w.Kind, w.Elapsed = ResourceWaiting, elapsed
 		d.observe(w)
 	})
-	id, err := do(ctx)
+	var id string
+	err := routine.Try(func() (err error) {
+		id, err = do(ctx)
+		return err
+	})
 	beat()
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
@@ -295,7 +300,7 @@ func (d *deployment) operation(ctx context.Context, ev Event, limit time.Duratio
 // function that it returns is called.
 func heartbeat(beat func(elapsed time.Duration)) (stop func()) {
 	done := make(chan struct{})
-	var wg sync.WaitGroup
+	var wg routine.Group
 	start := time.Now()
 	wg.Go(func() {
 		timer := time.NewTimer(30 * time.Second)

@@ -11,6 +11,7 @@ import (
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
@@ -65,7 +66,8 @@ func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.St
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}
 		d.router = e.router(d)
-		return d.finished(d.refused(d.takeDown(ctx, opt)))
+		err := routine.Try(func() error { return d.takeDown(ctx, opt) })
+		return d.finished(d.refused(err))
 	})
 }
 
@@ -175,8 +177,8 @@ func removal(t target, record *state.Record) *plan.Plan {
 func (d *deployment) destroy(ctx context.Context) error {
 	reads, cancel := d.e.config.Window.Interruptible(ctx)
 	defer cancel()
-	r, err := d.acquire(reads, state.LockOptions{Operation: "destroy", Subject: d.subject(), FailFast: true})
 	defer d.release()
+	r, err := d.acquire(reads, state.LockOptions{Operation: "destroy", Subject: d.subject(), FailFast: true})
 	if err != nil {
 		return err
 	}
@@ -191,7 +193,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 		return r.record != nil && r.record.Outputs.Len() > 0 && (d.t.parent == nil || len(r.record.Exports()) > 0)
 	}
 	consumers := sync.OnceValues(func() ([]state.Consumer, error) { return d.store.Consumers(reads, d.t.Name, d.t.Region) })
-	var asking sync.WaitGroup
+	var asking routine.Group
 	defer asking.Wait()
 	d.registry = d.place.Registry()
 	registered := sync.OnceValue(func() error { return d.registry.Check(reads) })
@@ -269,7 +271,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 		d.world.mu.Unlock()
 	}
 	err = d.removeAll(ctx)
-	var wg sync.WaitGroup
+	var wg routine.Group
 	d.finishHistory(&wg, err)
 	wg.Wait()
 	if d.purge && err == nil && len(d.res.Unaddressed) == 0 {
@@ -327,7 +329,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	d.world.mu.Unlock()
 	if err != nil || len(left) > 0 || len(d.res.Unaddressed) > 0 {
 		d.change(func(*state.Record) {})
-		var wg sync.WaitGroup
+		var wg routine.Group
 		if d.e.config.Window.Interrupted() {
 			wg.Go(d.seal) // neither waits for the other in the little time left
 		}
@@ -350,7 +352,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	}
 	cleanup, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
-	var wg sync.WaitGroup
+	var wg routine.Group
 	wg.Go(func() {
 		if err := d.store.Exports(d.t.Region).Update(cleanup, d.t.Name, nil); err != nil {
 			d.warn("%v", err)

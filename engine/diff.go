@@ -2,11 +2,11 @@ package engine
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -54,7 +54,7 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 func (d *deployment) rehearse(ctx context.Context) error {
 	ctx, cancel := d.e.config.Window.Interruptible(ctx)
 	defer cancel()
-	var wg sync.WaitGroup
+	var wg routine.Group
 	var held *state.LockRecord
 	var open *state.Pending
 	var openErr error

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,6 +15,7 @@ import (
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -54,7 +54,7 @@ func (e *Engine) Doctor(ctx context.Context, dir string) []result.Finding {
 		func() []result.Finding { return []result.Finding{e.builderFinding(ctx, needed, app != nil)} },
 	}
 	each := make([][]result.Finding, len(looks))
-	var wg sync.WaitGroup
+	var wg routine.Group
 	for i, look := range looks {
 		wg.Go(func() { each[i] = look() })
 	}

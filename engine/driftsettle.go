@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/org/cdkd-action/engine/drift"
 	"github.com/org/cdkd-action/engine/graph"
@@ -13,6 +12,7 @@ import (
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
@@ -90,8 +90,8 @@ func (c *comparing) accept(r *result.DriftedResource, row *state.Resource) {
 // be rolled back, and what was sent without an answer is settled by the next run.
 func (c *comparing) revertAll(ctx, reads context.Context) error {
 	c.runID = state.NewRunID(now())
-	before, err := c.acquire(reads, state.LockOptions{Operation: "drift-revert", FailFast: true})
 	defer c.release()
+	before, err := c.acquire(reads, state.LockOptions{Operation: "drift-revert", FailFast: true})
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (c *comparing) reverted(outcomes map[string]graph.Outcome) error {
 		whole = whole && o.Status == graph.Succeeded
 	}
 	interrupted := c.e.config.Window.Interrupted()
-	var wg sync.WaitGroup
+	var wg routine.Group
 	if len(c.completed)+len(c.failed) > 0 {
 		c.change(func(r *state.Record) { r.Drop("skippedOutputs") })
 		if !whole {

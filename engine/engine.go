@@ -30,9 +30,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
-	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/reference"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/synth"
@@ -233,7 +233,7 @@ func (e *Engine) session(region string) *session {
 
 // explain shows where a fault of our own happened, to who looks closely.
 func (e *Engine) explain(err error) {
-	if p, ok := errors.AsType[*graph.PanicError](err); ok {
+	if p, ok := errors.AsType[*routine.PanicError](err); ok {
 		e.observe(Event{Kind: Detail, Text: fmt.Sprintf("%v\n%s", p, p.Stack)})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
@@ -218,7 +219,11 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 			return d.adopt(ctx, c, req, resolved, id)
 		}
 	}
-	req.Made = func(made provider.Created) { d.made(c, resolved, made) }
+	var known provider.Created
+	req.Made = func(made provider.Created) {
+		known = made
+		d.made(c, resolved, made)
+	}
 
 	f := d.depart(req, d.creating(c, req, resolved, old))
 	var made provider.Created
@@ -239,6 +244,9 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	}
 	if p := (*provider.PartialError)(nil); made.PhysicalID == "" && errors.As(err, &p) {
 		made = p.Made
+	}
+	if is[*routine.PanicError](err) {
+		made = known
 	}
 	if err != nil && old == nil && made.PhysicalID == "" {
 		if id := d.findUnanswered(ctx, c, req, err); id != "" {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -63,7 +63,7 @@ func (e *Engine) StateShow(ctx context.Context, stack, region string) (*Shown, e
 
 func show(ctx context.Context, place *state.Stack) (*Shown, error) {
 	var shown Shown
-	var wg sync.WaitGroup
+	var wg routine.Group
 	var lockErr, openErr error
 	wg.Go(func() { shown.Lock, lockErr = place.Peek(ctx) })
 	wg.Go(func() { shown.Pending, openErr = place.ReadPending(ctx) })

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -207,7 +207,7 @@ func (d *deployment) earlierLeftovers(ctx context.Context) ([]leftover, error) {
 // announce writes down what a later run has to know of a create before it is
 // sent, and returns when it may be.
 func (d *deployment) announce(ctx context.Context, c *plan.Change, req *provider.Request, old *state.Resource) error {
-	var wg sync.WaitGroup
+	var wg routine.Group
 	var noted error
 	if old != nil {
 		wg.Go(func() { noted = d.noteOld(ctx, c.LogicalID, old) })

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -38,14 +39,17 @@ func (e *Engine) ReleaseLocks(ctx context.Context) (held []*state.HeldError, don
 	locks := slices.Clone(e.locks.locks)
 	e.locks.mu.Unlock()
 	answered := make(chan struct{})
-	var wg sync.WaitGroup
+	var wg routine.Group
 	for _, l := range locks {
 		held = append(held, l.Held())
 		wg.Go(func() { _ = l.Release(ctx) }) // how to unlock by hand is said in any case
 	}
 	go func() {
 		defer close(answered)
-		wg.Wait()
+		_ = routine.Try(func() error {
+			wg.Wait()
+			return nil
+		})
 	}()
 	return held, answered
 }

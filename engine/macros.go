@@ -3,13 +3,13 @@ package engine
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
 	"github.com/org/cdkd-action/engine/macro"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
@@ -22,7 +22,7 @@ func (e *Engine) expand(ctx context.Context, sel *selected, store *state.Store, 
 	ctx, cancel := e.config.Window.Interruptible(ctx)
 	defer cancel()
 	faults := make([]error, len(sel.targets))
-	var wg sync.WaitGroup
+	var wg routine.Group
 	for i := range sel.targets {
 		t := &sel.targets[i]
 		macros := t.Template.Macros()

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -50,7 +50,7 @@ func (d *deployment) lookUpNames(ctx context.Context) {
 	looking := d.creates.looking
 	for _, n := range d.creates.names {
 		if looking[n.request.Type] == nil {
-			looking[n.request.Type] = &sync.WaitGroup{}
+			looking[n.request.Type] = &routine.Group{}
 		}
 	}
 	byType := map[string][]*nameCheck{}

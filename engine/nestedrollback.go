@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -40,7 +40,7 @@ func (d *deployment) settleNested(ctx context.Context, before *state.Record) {
 		d.warn("%v: what is in them will be taken for what failed", err)
 		return
 	}
-	var wg sync.WaitGroup
+	var wg routine.Group
 	for _, name := range names {
 		wg.Go(func() {
 			n := &nested{parent: d}
@@ -66,8 +66,8 @@ func nestedIn(r *state.Record) (ids []string) {
 
 // settleAlone settles a journal with nothing else to do on the stack.
 func (d *deployment) settleAlone(ctx context.Context) error {
-	r, err := d.acquire(ctx, state.LockOptions{Operation: "deploy", Subject: d.subject(), FailFast: true})
 	defer d.release()
+	r, err := d.acquire(ctx, state.LockOptions{Operation: "deploy", Subject: d.subject(), FailFast: true})
 	if err != nil {
 		return err
 	}
@@ -174,8 +174,8 @@ func (u *undoing) fromJournal(ctx context.Context) (found bool, err error) {
 	d := u.deployment
 	reads, cancel := d.e.config.Window.Interruptible(ctx)
 	defer cancel()
-	r, err := d.acquire(reads, state.LockOptions{Operation: "rollback", Subject: d.subject(), FailFast: true})
 	defer d.release()
+	r, err := d.acquire(reads, state.LockOptions{Operation: "rollback", Subject: d.subject(), FailFast: true})
 	if err != nil {
 		return false, err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
@@ -21,6 +20,7 @@ import (
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/awssdk"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
@@ -293,7 +293,7 @@ func (n *needs) handlers(ctx context.Context, region string, types map[string]bo
 		operations = append(operations, "create", "update")
 	}
 	n.policy.Allow("", api, permission.Anything)
-	var wg sync.WaitGroup
+	var wg routine.Group
 	names := sortedKeys(types)
 	asked, errs := make([][]string, len(names)), make([]error, len(names))
 	for i, name := range names {

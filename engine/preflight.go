@@ -15,6 +15,7 @@ import (
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/awssdk"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -92,7 +93,7 @@ func (e *Engine) absentTypes(ctx context.Context, sel *selected, router *provide
 	absent := map[string]map[string]string{}
 	asked := map[[2]string]bool{}
 	var mu sync.Mutex
-	var wg sync.WaitGroup
+	var wg routine.Group
 	ctx, cancel := e.config.Window.Interruptible(ctx)
 	defer cancel()
 	for _, t := range sel.targets {

@@ -12,6 +12,7 @@ import (
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/awssdk"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/synth"
 )
 
@@ -25,7 +26,7 @@ type publication struct {
 	files     []asset.Asset
 
 	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	wg     routine.Group
 	mu     sync.Mutex
 	err    error
 }

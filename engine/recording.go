@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -162,6 +162,9 @@ func (d *deployment) release() {
 	if d.lock == nil {
 		return
 	}
+	if d.saver != nil && !d.unanswered {
+		_ = d.flush() // who got as far as to save has waited, and said what came of it
+	}
 	if d.unanswered {
 		d.warn("the lock of %s %s in %s is left behind, because S3 did not say whether the record is saved; it frees itself at %s, "+
 			"and force-unlock removes it sooner", d.subject(), d.t.Name, d.t.Region, d.lock.Record().Expires.UTC().Format(time.RFC3339))
@@ -173,15 +176,13 @@ func (d *deployment) release() {
 		}
 	}
 	d.e.locks.drop(d.lock)
-	if d.ended != nil {
-		<-d.ended
-	}
+	d.finishing.Wait()
 }
 
 // finishHistory ends the run's history; a nested stack's goes on in its
 // parent's. The group waits for it, but not once a signal came: the lock is
 // then given back first.
-func (d *deployment) finishHistory(wg *sync.WaitGroup, err error) {
+func (d *deployment) finishHistory(wg *routine.Group, err error) {
 	if d.history == nil || d.t.parent != nil {
 		return
 	}
@@ -196,13 +197,12 @@ func (d *deployment) finishHistory(wg *sync.WaitGroup, err error) {
 	c := d.res.Counts
 	counts := &state.Counts{Created: c.Created, Updated: c.Updated, Deleted: c.Deleted, Failed: c.Failed, Skipped: c.Skipped}
 	ended := make(chan struct{})
-	d.ended = ended
-	go func() {
+	d.finishing.Go(func() {
 		defer close(ended)
 		ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 		defer cancel()
 		d.history.Finish(ctx, outcome, counts, failure)
-	}()
+	})
 	wg.Go(func() {
 		select {
 		case <-ended:

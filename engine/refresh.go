@@ -3,11 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -153,7 +153,7 @@ const stillOpenText = "an earlier run's operation on it is not over; a deploy se
 // limited time.
 func eachRow(ctx context.Context, record *state.Record, atOnce int, look func(ctx context.Context, i int, logicalID string, row *state.Resource)) {
 	slots := make(chan struct{}, atOnce)
-	var wg sync.WaitGroup
+	var wg routine.Group
 	for i, id := range record.LogicalIDs() {
 		slots <- struct{}{}
 		wg.Go(func() {

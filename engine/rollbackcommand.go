@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -154,11 +154,11 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	d.observe(Event{Kind: StackStarted})
 	reads, cancel := d.e.config.Window.Interruptible(ctx)
 	defer cancel()
+	defer d.release()
 	r, err := d.acquire(reads, state.LockOptions{
 		Operation: "rollback", Wait: opt.LockWait,
 		Waiting: func(held *state.HeldError) { d.observe(Event{Kind: LockWaiting, Text: held.Error()}) },
 	})
-	defer d.release()
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	d.emitSettled()
 	err = d.undoJournal(ctx, journal, opt)
 	d.seal()
-	var wg sync.WaitGroup
+	var wg routine.Group
 	d.finishHistory(&wg, err)
 	wg.Wait()
 	return err

@@ -7,11 +7,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -37,7 +37,7 @@ type selected struct {
 // start reads and checks everything that can be checked without writing, and
 // opens the state bucket beside it.
 func (e *Engine) start(ctx context.Context, s Selection, parameters map[string]string) (*selected, *state.Store, error) {
-	var wg sync.WaitGroup
+	var wg routine.Group
 	var store *state.Store
 	var storeErr error
 	ctx, cancel := e.config.Window.Interruptible(ctx)

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/customresource"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -196,7 +196,7 @@ func (s *settler) settleAll(ctx context.Context) error {
 		s.observe(Event{Kind: Notice, Text: fmt.Sprintf("settling %d operations left open by run %s%s", n, s.found.RunID, when)})
 	}
 	verdicts, errs := make([]verdict, len(ops)), make([]error, len(ops))
-	var wg sync.WaitGroup
+	var wg routine.Group
 	for i, op := range ops {
 		wg.Go(func() {
 			s.slots <- struct{}{}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 	"github.com/aws/aws-sdk-go-v2/service/ecr/types"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/asset"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
@@ -69,7 +69,7 @@ func (e *Engine) redirect(ctx context.Context, sel *selected, store *state.Store
 	}
 	regions := sortedKeys(wanted)
 	found, faults := make([]*state.AssetStorage, len(regions)), make([]error, len(regions))
-	var wg sync.WaitGroup
+	var wg routine.Group
 	for i, region := range regions {
 		wg.Go(func() { found[i], faults[i] = e.assetStorage(ctx, store, account, region, create) })
 	}
@@ -211,7 +211,7 @@ func (e *Engine) placed(ctx context.Context, m *assembly.AssetManifest, env asse
 // checkStorage makes sure that what a marker names is there, and the account's.
 func (e *Engine) checkStorage(ctx context.Context, a state.AssetStorage, account string) error {
 	again := "make it again with bootstrap, or set use-cdk-bootstrap-assets to true"
-	var wg sync.WaitGroup
+	var wg routine.Group
 	var bucketErr, repositoryErr error
 	wg.Go(func() {
 		_, err := s3.NewFromConfig(e.ConfigOf(a.Region)).HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &a.AssetBucket, ExpectedBucketOwner: &account})

@@ -2,8 +2,8 @@ package engine
 
 import (
 	"context"
-	"sync"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -28,7 +28,7 @@ func (e *Engine) StateInfo(ctx context.Context) (*Overview, error) {
 	if store.Located() {
 		o.Region = store.Region()
 	}
-	var wg sync.WaitGroup
+	var wg routine.Group
 	wg.Go(func() {
 		var err error
 		if o.Assets, err = store.AssetStorages(ctx); err != nil {

@@ -146,11 +146,11 @@ Read such an output with ` + "`${{ steps.deploy.outputs['MyStack.Url'] }}`" + `.
 | Code | Outcome |
 | --- | --- |
 | 0 | ` + "`success`, `no-change`" + ` |
-| 1 | ` + "`failed`, `locked`" + ` |
+| 1 | ` + "`failed`, `locked`, `plan-changed`, `approval-required`, `drifted`" + ` |
 | 2 | ` + "`partial`" + ` |
 | 130 | ` + "`cancelled`" + ` |
 
-` + "`allow-unaddressed` and `on-partial: warn` turn 2 into 0. `fail` turns a `diff` with changes into `failed`" + `.
+` + "A fault of the program itself is `failed`, with the reason `internal`. `allow-unaddressed` and `on-partial: warn` turn 2 into 0. `fail` turns a `diff` with changes into `failed`" + `.
 `)
 	return b.String()
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-github/v60/github"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/org/cdkd-action/engine/routine"
 )
 
 // A PullState says whether work on a pull request goes on.
@@ -41,23 +43,25 @@ func PullStates(ctx context.Context, getenv func(string) string, opt Options, nu
 	group.SetLimit(4) // GitHub asks for few requests at once
 	for _, n := range numbers {
 		group.Go(func() error {
-			pull, err := again(ctx, true, func() (*github.PullRequest, error) {
-				p, _, err := c.rest.PullRequests.Get(ctx, owner, repo, n)
-				return p, err
+			return routine.Try(func() error {
+				pull, err := again(ctx, true, func() (*github.PullRequest, error) {
+					p, _, err := c.rest.PullRequests.Get(ctx, owner, repo, n)
+					return p, err
+				})
+				state := PullState(pull.GetState())
+				switch {
+				case gone(err):
+					state = PullNone
+				case err != nil:
+					return fmt.Errorf("look at pull request %s/%s#%d: %w", owner, repo, n, err)
+				case state != PullOpen && state != PullClosed:
+					return fmt.Errorf("look at pull request %s/%s#%d: GitHub says that it is %q, which is neither open nor closed", owner, repo, n, state)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				states[n] = state
+				return nil
 			})
-			state := PullState(pull.GetState())
-			switch {
-			case gone(err):
-				state = PullNone
-			case err != nil:
-				return fmt.Errorf("look at pull request %s/%s#%d: %w", owner, repo, n, err)
-			case state != PullOpen && state != PullClosed:
-				return fmt.Errorf("look at pull request %s/%s#%d: GitHub says that it is %q, which is neither open nor closed", owner, repo, n, state)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			states[n] = state
-			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {

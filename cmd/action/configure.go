@@ -48,7 +48,7 @@ func (s *step) newEngine(ctx context.Context, owner string) (*engine.Engine, err
 		// Credentials are for publishing; those of the app are another matter.
 		Environment: synth.EnvironmentOptions{Keep: s.in.SynthKeepEnv, Remove: s.in.SynthRemoveEnv},
 		Window:      s.window,
-		Observe:     s.observe,
+		Observe:     s.observing.guard(s.observe),
 		Secrets:     s.secrets,
 	}), nil
 }

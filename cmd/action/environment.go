@@ -6,13 +6,13 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/github"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -20,7 +20,7 @@ import (
 // there is a notice and changes nothing else.
 type environment struct {
 	step *step
-	made sync.WaitGroup
+	made routine.Group
 	id   int64 // of the deployment, 0: there is none
 }
 

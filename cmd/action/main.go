@@ -11,10 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/signals"
 )
 
@@ -37,19 +37,44 @@ func main() {
 
 // run runs one command and returns the exit code: the only place that knows
 // what ends how.
-func run(window *signals.Window, args []string, surface *ci.Surface) (code int) {
+func run(window *signals.Window, args []string, surface *ci.Surface) int {
 	s := newStep(window, surface)
-	// Go's own code for a panic is 2, which here means a partial outcome.
-	defer func() {
-		if p := recover(); p != nil {
-			surface.Error(ci.Annotation{Title: "Internal error", Message: fmt.Sprint(p)})
-			surface.Print(string(debug.Stack()))
-			code = 1
-			return // the post step finds out what is left
-		}
-		s.memory.ended()
-	}()
+	return s.contained(func() int { return s.command(args) })
+}
 
+// contained runs a command so that a fault of the program ends it with 1: Go's
+// own code for a panic is 2, which here means a partial outcome.
+func (s *step) contained(command func() int) (code int) {
+	fault := routine.Try(func() error {
+		code = command()
+		return nil
+	})
+	if fault == nil {
+		s.memory.ended() // else the post step finds out what is left
+		fault = s.observing.fault()
+	}
+	if fault == nil {
+		return code
+	}
+	s.surface.Error(ci.Annotation{Title: "Internal error", Message: s.explained(fault)})
+	s.surface.Print(trace(fault))
+	s.set("outcome", string(result.Failed))
+	s.set("failure-reason", string(result.ReasonInternal))
+	s.set("exit-code", "1")
+	return 1
+}
+
+// trace is where a fault of the program happened.
+func trace(fault error) string {
+	if p, ok := errors.AsType[*routine.PanicError](fault); ok {
+		return string(p.Stack)
+	}
+	return ""
+}
+
+// command runs the command that the arguments name.
+func (s *step) command(args []string) (code int) {
+	surface := s.surface
 	program := ci.Program{Surface: surface, Run: s.run, Version: version, Without: without}
 	command := program.Command()
 	command.SetArgs(args)
@@ -73,27 +98,28 @@ func run(window *signals.Window, args []string, surface *ci.Surface) (code int) 
 // runPost runs the post step of the Action, which never fails.
 func runPost(window *signals.Window, surface *ci.Surface) {
 	s := newStep(window, surface)
-	defer func() {
-		if p := recover(); p != nil {
-			s.check(fmt.Errorf("post step: %v\n%s", p, debug.Stack()))
-		}
-	}()
+	if fault := routine.Try(s.runPost); fault != nil {
+		surface.Warning(ci.Annotation{Title: "Post step", Message: s.explained(fault)})
+		surface.Print(trace(fault))
+	}
+}
+
+func (s *step) runPost() error {
+	surface := s.surface
 	switch surface.Getenv("STATE_"+keptEnded) + surface.Getenv("STATE_"+keptInterrupted) {
 	case "true":
 		surface.Print("The step ended by itself: nothing is left to do.")
-		return
+		return nil
 	case "":
 		if surface.Getenv("STATE_"+keptOwner) == "" {
 			surface.Print("The step did not get as far as to begin, or could keep nothing for its post step: nothing can be done. A lock that it left expires by itself.")
-			return
+			return nil
 		}
 	}
 	program := ci.Program{Surface: surface, Run: s.post, Version: version}
 	command := program.Command()
 	command.SetArgs([]string{ci.ActionCommand})
-	if err := command.ExecuteContext(context.Background()); err != nil {
-		surface.Warning(ci.Annotation{Title: "Post step", Message: s.explained(err)})
-	}
+	return command.ExecuteContext(context.Background())
 }
 
 // An exit is a command's way to end with a code other than 0. What there is to

@@ -7,7 +7,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/org/cdkd-action/ci"
@@ -15,6 +14,7 @@ import (
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/signals"
 	"github.com/org/cdkd-action/signals/container"
 )
@@ -128,7 +128,7 @@ func (s *step) awaitMain(ctx context.Context, docker *container.Engine, self str
 	}
 	following, stop := context.WithCancel(ctx)
 	defer stop()
-	var shown sync.WaitGroup
+	var shown routine.Group
 	shown.Go(func() {
 		log := &replay{surface: s.surface, to: s.children}
 		if err := docker.Follow(following, kept.container, since, log); err != nil {

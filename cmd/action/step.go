@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -14,6 +13,7 @@ import (
 	"github.com/org/cdkd-action/ci/review"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/synth"
@@ -35,6 +35,7 @@ type step struct {
 	engine      *engine.Engine
 	environment *environment  // of a deploy
 	shown       []review.Plan // what the comment holds a deploy to
+	observing   observing
 }
 
 func newStep(window *signals.Window, surface *ci.Surface) *step {
@@ -68,7 +69,7 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 	}
 	defer s.handOverWorkspace()
 	done := make(chan struct{})
-	var waiting sync.WaitGroup
+	var waiting routine.Group
 	waiting.Go(func() { s.followSignals(done) })
 	defer func() {
 		close(done)

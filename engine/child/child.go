@@ -23,6 +23,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/org/cdkd-action/engine/routine"
 )
 
 // DefaultGrace is how long an interrupted child has to end by itself. It is a
@@ -115,7 +117,7 @@ func (c *Command) Run(ctx context.Context) error {
 		errs.close()
 		return fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
-	var copies sync.WaitGroup
+	var copies routine.Group
 	copies.Go(out.copy)
 	copies.Go(errs.copy)
 

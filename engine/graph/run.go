@@ -3,10 +3,10 @@ package graph
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
+
+	"github.com/org/cdkd-action/engine/routine"
 )
 
 // A Task is something to be done to one resource.
@@ -67,7 +67,8 @@ func Run(ctx context.Context, tasks []Task, after Edges, opt Options) map[string
 				break
 			}
 			running++
-			go func() { results <- run(ctx, t) }()
+			// One resource's fault must not keep the others from being recorded.
+			go func() { results <- ended{t.ID, routine.Try(func() error { return t.Run(ctx) })} }()
 		}
 		if running == 0 {
 			return s.outcomes
@@ -104,32 +105,6 @@ func Longest(tasks []Task, after Edges) (ids []string, cost time.Duration) {
 type ended struct {
 	id  string
 	err error
-}
-
-// A PanicError is what became of a task that panicked: a fault of the program.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("internal error: %v", e.Value) }
-
-// Remedy says what to do about it.
-func (e *PanicError) Remedy() string {
-	return "this is a fault of the program: please report it, with the log of a run with verbose"
-}
-
-// run runs the task. A panic becomes its error: one resource's fault must
-// not keep the others from being recorded.
-func run(ctx context.Context, t Task) (e ended) {
-	e.id = t.ID
-	defer func() {
-		if p := recover(); p != nil {
-			e.err = &PanicError{Value: p, Stack: debug.Stack()}
-		}
-	}()
-	e.err = t.Run(ctx)
-	return e
 }
 
 // A schedule is owned by the goroutine that calls Run.

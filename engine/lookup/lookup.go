@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -48,7 +49,10 @@ func (s *Source) Answers(ctx context.Context, questions []assembly.Missing) []An
 	for i, q := range questions {
 		all.Go(func() error {
 			answers[i].Missing = q
-			answers[i].Value, answers[i].Err = s.answer(ctx, q)
+			answers[i].Err = routine.Try(func() (err error) {
+				answers[i].Value, err = s.answer(ctx, q)
+				return err
+			})
 			return nil
 		})
 	}

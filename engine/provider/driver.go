@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -97,7 +97,7 @@ func (d *Driver) complete(ctx context.Context, r *Request, made Created) (Create
 			now = append(now, s)
 		}
 	}
-	var tagging sync.WaitGroup
+	var tagging routine.Group
 	var tagErr error
 	if !d.res.Tags.AtCreate {
 		tagging.Go(func() { tagErr = d.tag(ctx, r) })

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -120,10 +121,14 @@ func (w *retrying) Read(ctx context.Context, r *Request) (*value.Object, error) 
 }
 
 // Ambiguous tells whether a failed call may have had its effect all the same:
-// no answer came, or one that says nothing about it.
+// no answer came, or one that says nothing about it, or none that was
+// understood.
 func Ambiguous(err error) bool {
 	if err == nil {
 		return false
+	}
+	if _, ok := errors.AsType[*routine.PanicError](err); ok {
+		return true
 	}
 	if status, ok := errors.AsType[interface {
 		error

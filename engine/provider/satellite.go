@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -22,7 +23,7 @@ func puts(ctx context.Context, r *Request, satellites []Satellite) error {
 			return fmt.Errorf("%s (%s): its satellites wait for each other: %v", r.LogicalID, r.Type, satellites[0].Properties)
 		}
 		errs := make([]error, len(ready))
-		var wg sync.WaitGroup
+		var wg routine.Group
 		var serial sync.Mutex
 		for i, s := range ready {
 			wg.Go(func() {

@@ -11,6 +11,8 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/org/cdkd-action/engine/routine"
 )
 
 // DefaultPrefix is the first part of every key of a stack, unless another is
@@ -71,7 +73,7 @@ func Open(ctx context.Context, cfg aws.Config, opt Options) (*Store, error) {
 		return nil, errors.New("open the state bucket: no bucket named")
 	}
 	var (
-		wg      sync.WaitGroup
+		wg      routine.Group
 		account string
 		region  = opt.Region
 		located = true
@@ -236,7 +238,7 @@ func Resolve(ctx context.Context, cfg aws.Config, w Wanted, account Account) (Ch
 	names := [2]string{DefaultBucket(id), LegacyBucket(id, region)}
 	client := newClient(cfg, "us-east-1", id)
 	var (
-		wg     sync.WaitGroup
+		wg     routine.Group
 		exists [2]bool
 		errs   [2]error
 	)

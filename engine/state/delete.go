@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -73,7 +73,7 @@ func (k *Stack) deleting(err error) error {
 }
 
 func (k *Stack) delete(ctx context.Context, read ETag, unread bool) error {
-	var wg sync.WaitGroup
+	var wg routine.Group
 	var oldErr error
 	wg.Go(func() {
 		var body []byte

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/org/cdkd-action/engine/routine"
 )
 
 // The kinds of event. Readers meet others and keep them.
@@ -193,7 +195,7 @@ func (r *Run) Finish(ctx context.Context, result string, counts *Counts, failure
 	}
 	r.abort() // what it did not get written is written now
 	<-r.over
-	var wg sync.WaitGroup
+	var wg routine.Group
 	var saveErr error
 	wg.Go(func() { saveErr = r.save(ctx) })
 	err := r.stack.enterRun(ctx, r.opt, RunSummary{
@@ -226,7 +228,7 @@ func (r *Run) write() {
 		case <-wait:
 		}
 		wait = nil
-		if err := r.save(r.ctx); err != nil && r.ctx.Err() == nil {
+		if err := routine.Try(func() error { return r.save(r.ctx) }); err != nil && r.ctx.Err() == nil {
 			r.warn(err)
 		}
 	}

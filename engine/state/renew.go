@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/org/cdkd-action/engine/routine"
 )
 
 const (
@@ -76,7 +78,7 @@ func (l *Lock) renew(ctx context.Context) {
 					continue // it was renewed for another who asked
 				}
 			}
-			err := l.renewOnce(ctx)
+			err := routine.Try(func() error { return l.renewOnce(ctx) })
 			switch {
 			case errors.Is(err, errStopRenewing):
 				return

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -123,7 +123,7 @@ func (k *Stack) writeRunIndex(ctx context.Context, read *runIndex, cond conditio
 			}
 		}
 	}
-	var wg sync.WaitGroup
+	var wg routine.Group
 	var purgeErr error
 	wg.Go(func() { purgeErr = k.store.removeAll(ctx, old) })
 	_, err = k.store.put(ctx, k.key(eventsFolder+eventIndexName), body, typeJSON, cond)

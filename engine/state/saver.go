@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/org/cdkd-action/engine/routine"
 )
 
 // A Saver writes the record of one stack, one write at a time: while one is
@@ -129,7 +131,11 @@ func (s *Saver) run(busy chan struct{}) {
 		}
 		s.mu.Unlock()
 
-		written, err := s.write(next, etag)
+		var written ETag
+		err := routine.Try(func() (err error) {
+			written, err = s.write(next, etag)
+			return err
+		})
 		if err != nil {
 			err = s.saving(err)
 		}

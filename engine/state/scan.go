@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/org/cdkd-action/engine/routine"
 )
 
 // scansAtOnce is how many prefixes are looked through at a time by all stacks
@@ -60,7 +62,7 @@ func (g *Registry) scan(ctx context.Context) error {
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(p string) bool { return p == k.prefix })
 	owns, errs := make([]string, len(all)), make([]error, len(all))
-	var wg sync.WaitGroup
+	var wg routine.Group
 	for i, prefix := range all {
 		wg.Go(func() {
 			k.store.scanner.slots <- struct{}{}
@@ -109,7 +111,7 @@ func (k *Stack) scanned(ctx context.Context) (key string, err error) {
 // cannot be understood owns.
 func (k *Stack) owns(ctx context.Context) (key string, err error) {
 	var (
-		wg      sync.WaitGroup
+		wg      routine.Group
 		record  *Record
 		journal *Journal
 		pending *Pending

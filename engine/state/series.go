@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/org/cdkd-action/engine/routine"
 )
 
 // gatherWindow is how long the first of several changes waits for the others.
@@ -125,7 +128,14 @@ func (s *series[D]) run(busy chan struct{}) {
 		s.mu.Unlock()
 
 		if r.err = refused; r.err == nil {
-			doc, r.err = s.apply(doc, r.edits)
+			before := doc
+			r.err = routine.Try(func() (err error) {
+				doc, err = s.apply(before, r.edits)
+				return err
+			})
+			if fault, ok := errors.AsType[*routine.PanicError](r.err); ok {
+				s.store.warn(fmt.Sprintf("write %s: %v", s.key, fault)) // maybe nobody waits
+			}
 		}
 		s.mu.Lock()
 		s.doc = doc

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -184,7 +184,7 @@ func (k *Stack) Confirm(ctx context.Context, read ETag) error {
 	}
 	key := k.key(recordName)
 	legacyErr := errAbsent
-	var wg sync.WaitGroup
+	var wg routine.Group
 	if read == Absent {
 		wg.Go(func() { _, legacyErr = k.legacyBody(ctx) })
 	}
@@ -281,7 +281,7 @@ func (s *Store) legacyRegions(ctx context.Context, stacks []string) []string {
 // done.
 func parallel(n int, f func(int)) {
 	const most = 16
-	var wg sync.WaitGroup
+	var wg routine.Group
 	slots := make(chan struct{}, most)
 	for i := range n {
 		slots <- struct{}{}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -73,7 +74,7 @@ func forEach[T any](ctx context.Context, list []T, do func(context.Context, T) e
 	var g errgroup.Group
 	g.SetLimit(callsAtOnce)
 	for _, e := range list {
-		g.Go(func() error { return do(ctx, e) })
+		g.Go(func() error { return routine.Try(func() error { return do(ctx, e) }) })
 	}
 	return g.Wait()
 }

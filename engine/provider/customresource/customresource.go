@@ -23,6 +23,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/retry"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -229,11 +230,12 @@ func (p *Provider) once(ctx context.Context, r *provider.Request, e event, b bud
 func (p *Provider) prepare(ctx context.Context, r *provider.Request, e event, s Sent, b budget) (url string, until time.Time, err error) {
 	told := make(chan error, 1)
 	go func() {
-		if p.Sending == nil {
-			told <- nil
-			return
-		}
-		told <- p.Sending(ctx, r, e.requestType, s)
+		told <- routine.Try(func() error {
+			if p.Sending == nil {
+				return nil
+			}
+			return p.Sending(ctx, r, e.requestType, s)
+		})
 	}()
 	err = retry.Do(ctx, retry.Policy{}, retry.Task{Name: r.LogicalID, Draining: r.Draining}, func(ctx context.Context) error {
 		var err error

@@ -339,7 +339,7 @@ var table = []Input{
 	{Name: "comment", Field: func(in *Inputs) any { return &in.Comment }, Default: string(CommentUpdate), ActionOnly: true,
 		Commands: slices.Concat(onApp, []Name{Drift}), Allowed: []string{string(CommentUpdate), string(CommentRepost), string(CommentChanges), string(CommentOff)},
 		Description: "What a run for a pull request says there: `update` keeps one comment up to date; `repost` folds the one of the run before away and writes a new one, at the end of the conversation; `changes` is `update`, but writes no first comment while nothing changes; `off` says nothing. The jobs of a matrix share one comment, with a section for each."},
-	{Name: "show-values", Field: func(in *Inputs) any { return &in.ShowValues }, Commands: onApp,
+	{Name: "show-values", Field: func(in *Inputs) any { return &in.ShowValues }, Commands: slices.Concat(onApp, []Name{Drift}),
 		Description: "Values to show in reports although they stand where secrets often do, such as in a function's environment: as `LogicalId:Environment.Variables.LOG_LEVEL`, with a resource type or `Outputs` in place of the logical id, and `*` for any one name. What is known to be a secret, or looks like a credential, stays hidden."},
 	{Name: "plan-file", Field: func(in *Inputs) any { return &in.PlanFile }, Commands: onApp,
 		Description: "A file for the whole report: as JSON when its name ends in `.json`, else as Markdown. It is relative to the workspace, and a step after this one can upload it."},

@@ -77,12 +77,12 @@ type shownDifference struct {
 }
 
 // differences are those of a resource as they may be shown.
-func differences(r *result.DriftedResource) []shownDifference {
+func differences(run *result.DriftRun, r *result.DriftedResource) []shownDifference {
 	var out []shownDifference
 	for _, d := range r.Differences {
 		s := shownDifference{path: oneLine(d.Path.String()), hidden: d.Hidden}
 		if !d.Hidden {
-			red, at := &redactor{}, members(d.Path)
+			red, at := &redactor{permitted: permitted(run.ShowValues, r.LogicalID, r.Type)}, members(d.Path)
 			s.expected = red.at(r.Type, at, d.Expected)
 			s.actual = settle(s.expected, d.Expected != nil, red.at(r.Type, at, d.Actual))
 		}
@@ -153,7 +153,7 @@ func (t *lines) driftedResource(run *result.DriftRun, r *result.DriftedResource)
 		t.add("  [?] %s: %s", what, oneLine(r.Reason))
 		return
 	}
-	for _, d := range differences(r) {
+	for _, d := range differences(run, r) {
 		if d.hidden {
 			t.add("      - %s: %s", d.path, hiddenChanged)
 			continue
@@ -201,14 +201,14 @@ func DriftJSON(run *result.DriftRun) (string, error) {
 		setText(n, "message", s.Message)
 		setText(n, "remedy", s.Remedy)
 		setTrue(n, "declined", s.Declined)
-		n.Set("resources", list(s.Resources, driftedNode))
+		n.Set("resources", list(s.Resources, func(r result.DriftedResource) *value.Object { return driftedNode(run, r) }))
 		return n
 	}))
 	b, err := value.MarshalIndent(shownJSON(o))
 	return string(b) + "\n", err
 }
 
-func driftedNode(r result.DriftedResource) *value.Object {
+func driftedNode(run *result.DriftRun, r result.DriftedResource) *value.Object {
 	n := value.NewObject("logicalId", r.LogicalID, "resourceType", r.Type, "physicalId", r.PhysicalID, "status", string(r.Drift))
 	setText(n, "reason", r.Reason)
 	if r.Drift == result.InSync || r.Drift == result.DriftFound {
@@ -219,7 +219,7 @@ func driftedNode(r result.DriftedResource) *value.Object {
 		n.Set("baseline", baseline)
 	}
 	if r.Drift == result.DriftFound {
-		n.Set("differences", list(differences(&r), func(d shownDifference) *value.Object {
+		n.Set("differences", list(differences(run, &r), func(d shownDifference) *value.Object {
 			o := value.NewObject("path", d.path)
 			if d.hidden {
 				o.Set("hidden", true)
@@ -276,7 +276,7 @@ func DriftIssue(run *result.DriftRun, s *result.DriftedStack, runURL string) str
 		return "Stack " + code(s.Name) + " in " + code(s.Region) + " is as recorded again" + by + ".\n"
 	}
 	p := &page{}
-	one := &result.DriftRun{Mode: run.Mode, DryRun: run.DryRun, Outcome: s.Outcome, Stacks: []*result.DriftedStack{s}}
+	one := &result.DriftRun{Mode: run.Mode, DryRun: run.DryRun, ShowValues: run.ShowValues, Outcome: s.Outcome, Stacks: []*result.DriftedStack{s}}
 	p.line(sentence(driftTitle(one, code)) + " in " + code(s.Region) + by + ".")
 	p.driftedStack(one, s)
 	p.line("**What to do:** run the command `drift` with `revert` to make it what was deployed, or with `accept` to record what is, " +
@@ -316,9 +316,12 @@ func (p *page) driftedStack(run *result.DriftRun, s *result.DriftedStack) {
 		}
 		p.alert("CAUTION", "Deleted by somebody else:\n\n"+table([]string{"Resource", "Type", "Was", ""}, rows))
 	}
+	if len(found) > 0 {
+		p.line("Changed by somebody else, from what was recorded (−) to what is (+):")
+	}
 	for _, r := range found {
 		p.line("**" + code(r.LogicalID) + "** (" + code(r.Type) + physical(r.PhysicalID) + ")")
-		p.line(fence("diff", driftLines(r)))
+		p.line(fence("diff", driftLines(run, r)))
 		if text := fate(run, r); text != "" {
 			p.line(prose(sentence(text)))
 		}
@@ -336,9 +339,9 @@ func (p *page) driftedStack(run *result.DriftRun, s *result.DriftedStack) {
 
 // driftLines are the differences as the lines of a diff, from what was recorded
 // to what is.
-func driftLines(r *result.DriftedResource) string {
+func driftLines(run *result.DriftRun, r *result.DriftedResource) string {
 	var b strings.Builder
-	for _, d := range differences(r) {
+	for _, d := range differences(run, r) {
 		switch {
 		case d.hidden:
 			fmt.Fprintf(&b, "! %s: %s\n", d.path, hiddenChanged)

@@ -67,6 +67,24 @@ func TestDriftReport(t *testing.T) {
 	}
 }
 
+// show-values reaches drift; what is known to be a secret stays hidden (G-8.3).
+func TestDriftShowsValuesThatWereAskedFor(t *testing.T) {
+	run := driftRun()
+	run.ShowValues = []string{"Handler:Environment.Variables.TABLE", "AWS::Lambda::Function:Environment.Variables.DB"}
+	json, err := DriftJSON(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sink := range []string{DriftText(run), json, DriftMarkdown(run), DriftIssue(run, run.Stacks[0], "")} {
+		if !strings.Contains(sink, "orders") || !strings.Contains(sink, "other") {
+			t.Errorf("the values that were asked for are hidden:\n%s", sink)
+		}
+		if strings.Contains(sink, "hunter") {
+			t.Errorf("a value that nobody asked for, or a secret, comes out:\n%s", sink)
+		}
+	}
+}
+
 func TestDriftTitle(t *testing.T) {
 	clean := result.DriftedResource{Drift: result.InSync}
 	drifted := result.DriftedResource{Drift: result.DriftFound}

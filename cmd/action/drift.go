@@ -32,7 +32,7 @@ func (s *step) drift(ctx context.Context) error {
 	}
 	if !s.in.Yes {
 		opt.Consent = func(st *result.DriftedStack) bool {
-			s.surface.Print(report.DriftedStackText(&result.DriftRun{Mode: opt.Mode}, st))
+			s.surface.Print(report.DriftedStackText(&result.DriftRun{Mode: opt.Mode, ShowValues: s.in.ShowValues}, st))
 			return s.surface.Confirm(ctx, strings.ReplaceAll(question, "%s", report.Line(st.Name)), false)
 		}
 	}
@@ -42,6 +42,7 @@ func (s *step) drift(ctx context.Context) error {
 // finishDrift reports a look for drift. GitHub comes last, when the locks are
 // free.
 func (s *step) finishDrift(ctx context.Context, run *result.DriftRun) error {
+	run.ShowValues = s.in.ShowValues
 	s.check(s.surface.SetDrift(run))
 	s.check(s.surface.SetSummary(report.DriftMarkdown(run)))
 	if s.in.JSON {

@@ -41,6 +41,7 @@ type DriftRun struct {
 	Duration time.Duration
 	// Message and Remedy explain a failure that belongs to no one stack.
 	Message, Remedy string
+	ShowValues      []string // as those of a [Run]
 }
 
 // Add puts a stack into the run and lets its outcome count.

@@ -30,6 +30,7 @@ const (
 	Scrub       Name = "scrub"
 	OrphanPaths Name = "orphan"
 	Import      Name = "import"
+	Export      Name = "export"
 
 	Events      Name = "events"
 	EventsPrune Name = "events prune"
@@ -121,6 +122,9 @@ type Inputs struct {
 	RecordResourceMapping string
 	ResourceMappingInline string
 	Auto                  bool
+
+	CFNStackName         string
+	IncludeNonImportable bool
 
 	SkipAssets       bool
 	CDKStorage       bool

@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -79,6 +80,10 @@ var commands = []Command{
 			}
 			return "", ""
 		}},
+	{Name: Export, MaxStacks: 1, Consent: "hands the stack to CloudFormation and forgets what is recorded of it",
+		Description: "Hand a stack to CloudFormation, which imports its resources as they are, and forget what is recorded of it. A run that failed or was killed is gone on with by the same command. See [cloudformation.md](cloudformation.md).",
+		asks:        func(in *Inputs) bool { return !in.DryRun },
+		refuse:      cloudFormationName},
 	{Name: Scrub, MaxStacks: -1,
 		Description: "Take secrets that the app refers to out of what is recorded of its stacks, where an older release or another program left them, and remove the earlier versions of those records. Exits with 1 when the name of something recorded holds one, and with 2 when a stack could not be scrubbed."},
 	{Name: Bootstrap, MaxStacks: 0, Consent: "deletes the asset storage of the region",
@@ -161,6 +166,16 @@ var commands = []Command{
 		Description: "Walk through plan, deploy, failure, cancellation and destroy of an example app, against an AWS that runs in this process. Needs no account."},
 }
 
+// cloudFormationName refuses what CloudFormation does not take for a stack's name.
+func cloudFormationName(in *Inputs) (input, want string) {
+	if in.CFNStackName != "" && !stackName.MatchString(in.CFNStackName) {
+		return "cfn-stack-name", "want letters, digits and dashes, with a letter first, which " + shown(in.CFNStackName) + " is not"
+	}
+	return "", ""
+}
+
+var stackName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
+
 // namedOrAll is for commands that go by what is recorded.
 func namedOrAll(in *Inputs) (input, want string) {
 	if len(in.Stacks) == 0 && !in.All {
@@ -199,9 +214,9 @@ type Input struct {
 var (
 	onApp     = []Name{Deploy, Diff, Check, Destroy}
 	selects   = []Name{Deploy, Diff, Check, Drift, Destroy, Synth, List, Publish, Scrub, Permissions}
-	readApp   = slices.Concat(selects, []Name{OrphanPaths, Import})
+	readApp   = slices.Concat(selects, []Name{OrphanPaths, Import, Export})
 	lookAtApp = slices.Concat(readApp, []Name{Doctor})
-	onState   = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Scrub, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish, Permissions}
+	onState   = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Export, Scrub, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish, Permissions}
 	changing  = []Name{Deploy, Destroy, Rollback, StateDestroy, Sweep}
 )
 
@@ -210,7 +225,7 @@ var table = []Input{
 		Allowed:     actionCommands(),
 		Description: "What to do."},
 	{Name: "stacks", Field: func(in *Inputs) any { return &in.Stacks }, ActionOnly: true, Restricts: true,
-		Commands:    []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Scrub, Permissions, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock},
+		Commands:    []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Export, Scrub, Permissions, Synth, List, Publish, Rollback, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock},
 		Description: "The stacks, by name or by pattern with `*`; a pattern with `/` is matched against the stack's path in the app. May be left out when the app has only one; `synth`, `list` and `permissions` then take all."},
 	{Name: "all", Field: func(in *Inputs) any { return &in.All }, Default: "false", Commands: slices.Concat(selects, []Name{StateDestroy, StateRefresh, EventsPrune}),
 		Description: "Take all stacks of the app; for `drift` without app, `state destroy` and `state refresh-observed`, all that are recorded under the prefix; for `events prune`, the histories of all runs."},
@@ -243,7 +258,7 @@ var table = []Input{
 		Description: "Refuse stacks of which the app reports warnings, too."},
 	{Name: "ignore-errors", Field: func(in *Inputs) any { return &in.IgnoreErrors }, Default: "false", Commands: readApp,
 		Description: "Go on although the app reports errors. `strict` wins over it."},
-	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff, Check, Import, Scrub}, Secret: true,
+	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff, Check, Import, Export, Scrub}, Secret: true,
 		Description: "Values of template parameters, as `Name=value` for every stack that has the parameter or `Stack:Name=value` for one."},
 
 	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List}),
@@ -255,7 +270,7 @@ var table = []Input{
 	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,
 		Description: "What the keys in the state bucket begin with."},
 
-	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, Drift, GC, OrphanPaths, Import, Scrub, Sweep, StateMigrate, StateRefresh}, Restricts: true,
+	{Name: "dry-run", Field: func(in *Inputs) any { return &in.DryRun }, Default: "false", Commands: []Name{Deploy, Drift, GC, OrphanPaths, Import, Export, Scrub, Sweep, StateMigrate, StateRefresh}, Restricts: true,
 		Description: "Say what would be done and write nothing."},
 	{Name: "accept", Field: func(in *Inputs) any { return &in.Accept }, Default: "false", Commands: []Name{Drift},
 		Description: "Record what is in AWS in place of what was recorded. What the app declares otherwise shows in the next diff."},
@@ -263,7 +278,7 @@ var table = []Input{
 		Description: "Update resources in AWS back to what is recorded. What can only be replaced, or was deleted, is left and reported."},
 	{Name: "fail", Field: func(in *Inputs) any { return &in.Fail }, Default: "false", Commands: []Name{Diff, Scrub},
 		Description: "Exit with 1 when something would change; for `scrub`, when a secret was found."},
-	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{Bootstrap, GC, OrphanPaths, Import, StateOrphan, StateMigrate, EventsPrune, Drift}),
+	{Name: "yes", Field: func(in *Inputs) any { return &in.Yes }, Default: "false", Commands: slices.Concat(changing, []Name{Bootstrap, GC, OrphanPaths, Import, Export, StateOrphan, StateMigrate, EventsPrune, Drift}),
 		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
 	{Name: "require-approval", Field: func(in *Inputs) any { return &in.RequireApproval }, Default: string(ApprovalNever), Commands: []Name{Deploy},
 		Allowed:     []string{string(ApprovalNever), string(ApprovalBroadening), string(ApprovalAnyChange)},
@@ -292,6 +307,10 @@ var table = []Input{
 		Description: "A file to write the physical ids to that were found, in the form of resource-mapping, before anybody is asked. With dry-run, too."},
 	{Name: "auto", Field: func(in *Inputs) any { return &in.Auto }, Default: "false", Commands: []Name{Import},
 		Description: "Look for the resources, too, that no id was given for."},
+	{Name: "cfn-stack-name", Field: func(in *Inputs) any { return &in.CFNStackName }, Commands: []Name{Export}, Restricts: true,
+		Description: "The stack in CloudFormation, where its name is not that of the stack in the app."},
+	{Name: "include-non-importable", Field: func(in *Inputs) any { return &in.IncludeNonImportable }, Default: "false", Commands: []Name{Export},
+		Description: "Have CloudFormation make anew what it cannot import, such as custom resources, instead of refusing the export. What exists of it is left in AWS."},
 	{Name: "pending", Field: func(in *Inputs) any { return &in.Pending }, Commands: []Name{StateOrphan}, Restricts: true,
 		Description: "Logical ids of the resources of which to forget what an earlier run left open, or `all`. Their records stay, and nothing in AWS is touched: look first what the operation came to."},
 	{Name: "remove-protection", Field: func(in *Inputs) any { return &in.RemoveProtection }, Default: "false", Commands: []Name{Destroy, StateDestroy, Sweep},
@@ -308,7 +327,7 @@ var table = []Input{
 		Description: "Leave assets where the app puts them, which is what `cdk bootstrap` made, although `bootstrap` has made the region asset storage of its own. So does `context.cdkd.useCdkBootstrapAssets` of `cdk.json`."},
 	{Name: "auto-asset-storage", Field: func(in *Inputs) any { return &in.MakeStorage }, Default: "false", Commands: []Name{Deploy},
 		Description: "Make the asset storage that `bootstrap` makes in a region that has none, when assets of the CDK's bootstrap are to be published there. So does `context.cdkd.autoAssetStorage` of `cdk.json`."},
-	{Name: "expand-macros", Field: func(in *Inputs) any { return &in.ExpandMacros }, Default: "true", Commands: []Name{Deploy, Diff, Check, Import},
+	{Name: "expand-macros", Field: func(in *Inputs) any { return &in.ExpandMacros }, Default: "true", Commands: []Name{Deploy, Diff, Check, Import, Export},
 		Description: "Have CloudFormation expand templates that use macros or SAM, for which a change set is made on an empty stack that is deleted afterwards. `false` refuses such templates."},
 	{Name: "allow-unaddressed", Field: func(in *Inputs) any { return &in.AllowUnaddressed }, Default: "false", Commands: []Name{Deploy},
 		Description: "Exit with 0 although resources were knowingly left, which is 2 otherwise. They are reported all the same."},
@@ -388,7 +407,7 @@ var table = []Input{
 		Description: "Say more of each: of an app's stacks where they go; of recorded stacks how many resources they have, when they were saved and who holds the lock; of resources what they depend on, and their attributes."},
 	{Name: "tree", Field: func(in *Inputs) any { return &in.Tree }, Default: "false", Commands: []Name{StateList},
 		Description: "Show nested stacks below those that they are nested in."},
-	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Scrub, Synth, List, Publish, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Permissions},
+	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Export, Scrub, Synth, List, Publish, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Permissions},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},

@@ -119,22 +119,11 @@ func (e *Engine) Import(ctx context.Context, opt ImportOptions) (*Imported, erro
 	ctx, cancel := e.config.Window.Interruptible(ctx)
 	defer cancel()
 	path := nestedPath(&opt.Selection)
-	opt.Exclusively = true
-	sel, store, err := e.start(ctx, opt.Selection, opt.Parameters)
+	t, store, err := e.single(ctx, opt.Selection, opt.Parameters, opt.NoMacros)
 	if err != nil {
 		return nil, err
 	}
-	if len(sel.targets) != 1 {
-		return nil, &InputError{What: fmt.Sprintf("%d stacks are selected; one is imported at a time", len(sel.targets)), Next: "name one stack"}
-	}
-	if err := e.expand(ctx, sel, store, opt.NoMacros); err != nil {
-		return nil, err
-	}
-	if err := e.redirect(ctx, sel, store, false); err != nil {
-		return nil, err
-	}
-	t, err := e.nestedTarget(ctx, store, sel.targets[0], path)
-	if err != nil {
+	if t, err = e.nestedTarget(ctx, store, t, path); err != nil {
 		return nil, err
 	}
 	if err := knownIDs(t, opt.Resources); err != nil {
@@ -148,6 +137,25 @@ func (e *Engine) Import(ctx context.Context, opt ImportOptions) (*Imported, erro
 		return nil, err
 	}
 	return i.out, i.carryOut(ctx)
+}
+
+// single is the one stack that is selected, as a deploy would have it.
+func (e *Engine) single(ctx context.Context, s Selection, parameters map[string]string, noMacros bool) (target, *state.Store, error) {
+	s.Exclusively = true
+	sel, store, err := e.start(ctx, s, parameters)
+	if err != nil {
+		return target{}, nil, err
+	}
+	if len(sel.targets) != 1 {
+		return target{}, nil, &InputError{What: fmt.Sprintf("%d stacks are selected; one is taken at a time", len(sel.targets)), Next: "name one stack"}
+	}
+	if err := e.expand(ctx, sel, store, noMacros); err != nil {
+		return target{}, nil, err
+	}
+	if err := e.redirect(ctx, sel, store, false); err != nil {
+		return target{}, nil, err
+	}
+	return sel.targets[0], store, nil
 }
 
 // nestedPath takes the names of nested stacks off the name of a stack, and

@@ -411,10 +411,10 @@ func (i *importing) findNested(ctx context.Context, r *template.Resource) error 
 
 // childTarget makes a target of a nested stack, with the parameters that its row
 // would hand to it.
-func (i *importing) childTarget(logicalID string, n *assembly.Nested, resolved template.Resolved) (target, error) {
-	parameters, hidden, err := (&nested{i.deployment}).parameters(&provider.Request{LogicalID: logicalID, Properties: resolved.Clear.(*value.Object)})
+func (d *deployment) childTarget(logicalID string, n *assembly.Nested, resolved template.Resolved) (target, error) {
+	parameters, hidden, err := (&nested{d}).parameters(&provider.Request{LogicalID: logicalID, Properties: resolved.Clear.(*value.Object)})
 	if err != nil {
 		return target{}, err
 	}
-	return i.t.child(i.deployment, logicalID, n, parameters, hidden), nil
+	return d.t.child(d, logicalID, n, parameters, hidden), nil
 }

@@ -45,17 +45,8 @@ func (e *Engine) expandOne(ctx context.Context, t *target, store *state.Store) e
 	}
 	warn := func(text string) { e.observe(Event{Kind: Warning, Stack: t.Name, Region: t.Region, Text: text}) }
 	x := macro.Expander{
-		Client: provider.Client(e.session(t.Region).provider, cloudformation.NewFromConfig),
-		Upload: func(ctx context.Context, stack string, body []byte) (string, func(), error) {
-			url, remove, err := store.Lend(ctx, stack, body)
-			return url, func() {
-				ctx, cancel := e.config.Window.Cleanup(10 * time.Second)
-				defer cancel()
-				if err := remove(ctx); err != nil {
-					warn(err.Error())
-				}
-			}, err
-		},
+		Client:  provider.Client(e.session(t.Region).provider, cloudformation.NewFromConfig),
+		Upload:  e.lender(store, warn),
 		Wait:    func(ctx context.Context, d time.Duration) error { return provider.Sleep(ctx, nil, d) },
 		Cleanup: e.config.Window.Cleanup, Warn: warn,
 	}
@@ -74,4 +65,19 @@ func (e *Engine) expandOne(ctx context.Context, t *target, store *state.Store) e
 	}
 	t.Template = expanded
 	return nil
+}
+
+// lender puts what CloudFormation is to read into the state bucket for as long as
+// that takes.
+func (e *Engine) lender(store *state.Store, warn func(string)) func(ctx context.Context, stack string, body []byte) (string, func(), error) {
+	return func(ctx context.Context, stack string, body []byte) (string, func(), error) {
+		url, remove, err := store.Lend(ctx, stack, body)
+		return url, func() {
+			ctx, cancel := e.config.Window.Cleanup(10 * time.Second)
+			defer cancel()
+			if err := remove(ctx); err != nil {
+				warn(err.Error())
+			}
+		}, err
+	}
 }

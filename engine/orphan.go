@@ -244,15 +244,20 @@ func (e *Engine) orphan(store *state.Store, t Orphaned) error {
 		}
 	}
 	for _, region := range regions {
-		place := store.Stack(t.Stack, region)
-		if err := store.Exports(region).Update(ctx, t.Stack, nil); err != nil {
-			e.warnOf(place, err.Error())
-		}
-		if err := place.HandOver(ctx, place.Registry()); err != nil {
-			e.observe(Event{Kind: Warning, Stack: t.Stack, Region: region, Text: err.Error()})
-		}
+		e.handOver(ctx, store, store.Stack(t.Stack, region))
 	}
 	return nil
+}
+
+// handOver removes what is left of a stack whose record is gone and whose
+// resources are somebody else's now, and gives its name back.
+func (e *Engine) handOver(ctx context.Context, store *state.Store, place *state.Stack) {
+	if err := store.Exports(place.Region).Update(ctx, place.Name, nil); err != nil {
+		e.warnOf(place, err.Error())
+	}
+	if err := place.HandOver(ctx, place.Registry()); err != nil {
+		e.warnOf(place, err.Error())
+	}
 }
 
 // orphanRows drops rows of a record, under the stack's lock.

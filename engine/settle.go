@@ -64,7 +64,7 @@ func (e *UnresolvedError) Remedy() string {
 	if e.Change != "create" {
 		return "look whether it exists, and delete it by hand if it does; then have the operation forgotten: " + forget
 	}
-	return fmt.Sprintf("look whether it exists: if it does, record it with import %s --resource %s=<its id>, or delete it by hand and have the operation forgotten: %s", e.Stack, e.LogicalID, forget)
+	return fmt.Sprintf("look whether it exists. If it does, %s\nOr delete it by hand, and have the operation forgotten: %s", state.ImportAdvice(e.Stack, e.LogicalID, ""), forget)
 }
 
 // A settler settles what an earlier run left.

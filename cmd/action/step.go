@@ -118,6 +118,8 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.orphanPaths(ctx)
 	case ci.Import:
 		return s.importStack(ctx)
+	case ci.Export:
+		return s.export(ctx)
 	case ci.Scrub:
 		return s.scrub(ctx)
 	case ci.StateRefresh:

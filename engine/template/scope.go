@@ -150,8 +150,13 @@ func (s *Scope) Outputs() []*Output { return slices.Clone(s.outputs) }
 
 // Resolve evaluates any value of the template strictly.
 func (s *Scope) Resolve(ctx context.Context, v any) (any, error) {
-	r, err := s.evaluate(ctx, v, nil)
+	r, err := s.ResolveBoth(ctx, v)
 	return r.Clear, err
+}
+
+// ResolveBoth is Resolve in both forms.
+func (s *Scope) ResolveBoth(ctx context.Context, v any) (Resolved, error) {
+	return s.evaluate(ctx, v, nil)
 }
 
 // ResolveRecorded resolves the dynamic references in a value from a record, and

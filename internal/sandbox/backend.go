@@ -28,7 +28,8 @@ func (s *Sandbox) backend(c *call) http.Handler {
 			s.callerIdentity(w, c)
 		case c.Service == "cloudformation" && c.Action == "DescribeType":
 			s.describeType(w, c)
-		case c.Service == "cloudformation" && s.kind != Moto && noStacks(w, c):
+		case c.Service == "cloudformation":
+			s.stacks(w, c)
 		case c.Service == "ec2" && c.Action == "DescribeAvailabilityZones" && s.kind != Moto:
 			zones(w, c)
 		case c.Service == "ecr" && c.Action == "DescribeImages" && s.kind != Moto && s.upstream != nil:

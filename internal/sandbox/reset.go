@@ -10,7 +10,8 @@ import (
 )
 
 // Reset makes the account as empty as it was at the start, and forgets the log,
-// faults, latencies and handlers. S3 and CloudControl are new ones afterwards.
+// faults, latencies and handlers. S3, CloudControl and CloudFormation are new
+// ones afterwards.
 // No call may be on its way meanwhile.
 func (s *Sandbox) Reset(ctx context.Context) error {
 	switch s.kind {
@@ -34,6 +35,7 @@ func (s *Sandbox) Reset(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.S3 = s3.New(s3.Options{AccountID: s.account, Region: s.region, Stored: s.stored})
 	s.CloudControl = cloudcontrol.New(cloudcontrol.Options{AccountID: s.account, Region: s.region, Types: s.types, Delay: s.progress})
+	s.CloudFormation = s.newCloudFormation()
 	s.log, s.faults, s.latencies, s.handlers = nil, nil, nil, nil
 	s.functions, s.mirrored = map[functionKey]*function{}, map[string]bool{}
 	return nil

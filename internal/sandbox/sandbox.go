@@ -7,7 +7,8 @@
 //
 //   - S3, Cloud Control, DescribeType, GetCallerIdentity and Lambda's Invoke
 //     are the sandbox's own, because what a deploy leans on there (conditional
-//     writes, request tokens, custom resources) no emulator has;
+//     writes, request tokens, custom resources) no emulator has, and of
+//     CloudFormation what takes stacks over and gives them away;
 //   - everything else is an upstream's, kumo or moto, in a process of its own
 //     that ends with the sandbox.
 //
@@ -35,6 +36,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/internal/sandbox/cloudcontrol"
+	"github.com/org/cdkd-action/internal/sandbox/cloudformation"
 	"github.com/org/cdkd-action/internal/sandbox/s3"
 )
 
@@ -70,9 +72,10 @@ type Options struct {
 type Sandbox struct {
 	// URL is the endpoint of all services.
 	URL string
-	// S3 and CloudControl let tests look without asking.
-	S3           *s3.Server
-	CloudControl *cloudcontrol.Server
+	// These let tests look without asking.
+	S3             *s3.Server
+	CloudControl   *cloudcontrol.Server
+	CloudFormation *cloudformation.Server
 
 	account, region string
 	began           time.Time
@@ -129,6 +132,7 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 		functions: map[functionKey]*function{}, mirrored: map[string]bool{},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
+	s.CloudFormation = s.newCloudFormation()
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("start the sandbox: %w", err)

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -42,10 +43,37 @@ func (u *upstream) ask(ctx context.Context, method, path, service, region string
 	if err != nil {
 		return nil, err
 	}
+	return u.signed(req, service, region), nil
+}
+
+// askForm is ask in the query protocol.
+func (u *upstream) askForm(ctx context.Context, service, region string, form []byte) (*answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url+"/", bytes.NewReader(form))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return u.signed(req, service, region), nil
+}
+
+// Do implements the SDKs' HTTP client, whatever the address that they ask.
+func (u *upstream) Do(req *http.Request) (*http.Response, error) {
+	if req.Host == "" {
+		req.Host = req.URL.Host
+	}
+	if req.Body == nil {
+		req.Body = http.NoBody
+	}
+	out := newAnswer()
+	u.ServeHTTP(out, req)
+	return &http.Response{StatusCode: out.status, Header: out.header, Body: io.NopCloser(&out.body), Request: req}, nil
+}
+
+func (u *upstream) signed(req *http.Request, service, region string) *answer {
 	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=AKIDSANDBOX/20260101/"+region+"/"+service+
 		"/aws4_request, SignedHeaders=host, Signature=00")
 	req.Header.Set("X-Amz-Date", "20260101T000000Z")
 	out := newAnswer()
 	u.ServeHTTP(out, req)
-	return out, nil
+	return out
 }

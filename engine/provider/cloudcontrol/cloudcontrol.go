@@ -156,7 +156,7 @@ func (p *Provider) patch(ctx context.Context, r *provider.Request, ops []any) (*
 	token := p.attempts.token(r.Token)
 	out, err := client(r).UpdateResource(ctx, &cloudcontrol.UpdateResourceInput{
 		TypeName:      &r.Type,
-		Identifier:    aws.String(identifier(r)),
+		Identifier:    aws.String(Identifier(r)),
 		PatchDocument: aws.String(value.JSON(ops)),
 		ClientToken:   optional(token),
 	})
@@ -181,7 +181,7 @@ func (p *Provider) Delete(ctx context.Context, r *provider.Request) (provider.De
 	}
 	token := p.attempts.token(r.Token)
 	out, err := client(r).DeleteResource(ctx, &cloudcontrol.DeleteResourceInput{
-		TypeName: &r.Type, Identifier: aws.String(identifier(r)), ClientToken: optional(token),
+		TypeName: &r.Type, Identifier: aws.String(Identifier(r)), ClientToken: optional(token),
 	})
 	if err != nil {
 		err = unsupported(r, fmt.Errorf("delete %s (%s): %w", r.LogicalID, r.Type, err))
@@ -198,7 +198,7 @@ func (p *Provider) Delete(ctx context.Context, r *provider.Request) (provider.De
 
 // Read returns the resource's model.
 func (p *Provider) Read(ctx context.Context, r *provider.Request) (*value.Object, error) {
-	out, err := client(r).GetResource(ctx, &cloudcontrol.GetResourceInput{TypeName: &r.Type, Identifier: aws.String(identifier(r))})
+	out, err := client(r).GetResource(ctx, &cloudcontrol.GetResourceInput{TypeName: &r.Type, Identifier: aws.String(Identifier(r))})
 	if err != nil {
 		return nil, gone(r, fmt.Errorf("read %s (%s): %w", r.LogicalID, r.Type, err))
 	}
@@ -215,7 +215,7 @@ func (p *Provider) Read(ctx context.Context, r *provider.Request) (*value.Object
 // Existing reads a resource that something else made: its properties, and what
 // a create of it would have told.
 func (p *Provider) Existing(ctx context.Context, r *provider.Request) (*value.Object, provider.Created, error) {
-	id := identifier(r)
+	id := Identifier(r)
 	found, err := p.Read(ctx, r)
 	if err != nil {
 		return nil, provider.Created{}, err

@@ -8,13 +8,13 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-// identifier returns the primary identifier of a recorded resource.
+// Identifier returns the primary identifier of a recorded resource.
 //
 // Records that were written for another layer hold other ids for some types: a
 // part of a composite identifier, or an ARN where the API wants a name. They
 // keep that form, as others read the same record, and are converted here.
 // An id that is a primary identifier already comes back unchanged.
-func identifier(r *provider.Request) string {
+func Identifier(r *provider.Request) string {
 	id := r.PhysicalID
 	if convert := conversions[r.Type]; convert != nil {
 		if converted := convert(id, r.Stack); converted != "" {

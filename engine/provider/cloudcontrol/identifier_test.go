@@ -29,7 +29,7 @@ func TestRecordedIDsBecomePrimaryIdentifiers(t *testing.T) { // (S-49, D-16)
 	} {
 		r := &provider.Request{Type: c.typ, PhysicalID: c.id, Properties: object(t, c.props), Attributes: object(t, c.attributes),
 			Stack: provider.Stack{Partition: "aws", Region: "eu-west-1", AccountID: "1"}}
-		if got := identifier(r); got != c.want {
+		if got := Identifier(r); got != c.want {
 			t.Errorf("%s %s: want %s, got %s", c.typ, c.id, c.want, got)
 		}
 	}

@@ -67,6 +67,7 @@ func (r Row) made(name string) (string, bool) {
 
 // isID are the attributes that are the physical id itself.
 var isID = map[string]string{
+	"AWS::IAM::AccessKey":                        "Id",
 	"AWS::KMS::Key":                              "KeyId",
 	"AWS::Cognito::UserPool":                     "UserPoolId",
 	"AWS::EFS::FileSystem":                       "FileSystemId",

@@ -125,6 +125,10 @@ func NameRuleOf(typ string) (r NameRule, ok bool) {
 }
 
 var names = map[string]NameRule{
+	"AWS::CloudWatch::CompositeAlarm":           {Property: "AlarmName", Max: 255},
+	"AWS::CloudWatch::Dashboard":                {Property: "DashboardName", Max: 255},
+	"AWS::Cognito::UserPoolGroup":               {Property: "GroupName", Max: 128},
+	"AWS::Logs::LogStream":                      {Property: "LogStreamName", Max: 512},
 	"AWS::CloudWatch::Alarm":                    {Property: "AlarmName", Max: 256},
 	"AWS::CodeBuild::Project":                   {Property: "Name", Max: 255},
 	"AWS::Cognito::UserPool":                    {Property: "UserPoolName", Max: 128},

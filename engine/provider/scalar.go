@@ -29,8 +29,10 @@ func integer(v any) (int64, bool) {
 func instant(v any) (time.Time, bool) {
 	switch v := v.(type) {
 	case string:
-		if t, err := time.Parse(time.RFC3339Nano, v); err == nil {
-			return t, true
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05"} { // CloudFormation's is UTC without saying so
+			if t, err := time.Parse(layout, v); err == nil {
+				return t, true
+			}
 		}
 		return instant(json.Number(v))
 	case json.Number:

@@ -31,10 +31,8 @@ var macros = map[string]string{
 // taken from the list.
 var unsupported = map[string][]string{
 	"ex-resource-overrides": {"AWS::S3::Bucketeer"}, // which does not exist
-	"app-baseline-environment-on-aws-usecases-blea-gov-base-ct":                 {"AWS::Config::RemediationConfiguration"},
-	"app-baseline-environment-on-aws-usecases-blea-gov-base-standalone":         {"AWS::Config::ConfigurationRecorder", "AWS::Config::DeliveryChannel", "AWS::Config::RemediationConfiguration"},
-	"cdk-aws-apigatewayv2-authorizers-http-iam":                                 {"AWS::ApiGatewayV2::Stage", "AWS::IAM::AccessKey"},
-	"cdk-aws-apigatewayv2-authorizers-websocket-iam":                            {"AWS::IAM::AccessKey"},
+	"app-baseline-environment-on-aws-usecases-blea-gov-base-ct":         {"AWS::Config::RemediationConfiguration"},
+	"app-baseline-environment-on-aws-usecases-blea-gov-base-standalone": {"AWS::Config::ConfigurationRecorder", "AWS::Config::DeliveryChannel", "AWS::Config::RemediationConfiguration"},
 	"cdk-aws-appmesh-mesh":                                                      {"AWS::AppMesh::GatewayRoute", "AWS::AppMesh::Mesh", "AWS::AppMesh::Route", "AWS::AppMesh::VirtualGateway", "AWS::AppMesh::VirtualNode", "AWS::AppMesh::VirtualRouter", "AWS::AppMesh::VirtualService", "AWS::ServiceDiscovery::PrivateDnsNamespace"},
 	"cdk-aws-codecommit-codecommit-code-asset":                                  {"AWS::CodeCommit::Repository"},
 	"cdk-aws-codecommit-codecommit-code-asset-zip":                              {"AWS::CodeCommit::Repository"},
@@ -50,7 +48,6 @@ var unsupported = map[string][]string{
 	"cdk-aws-elasticsearch-elasticsearch.custom-kms-key":                        {"AWS::Elasticsearch::Domain"},
 	"cdk-aws-elasticsearch-elasticsearch.ultrawarm":                             {"AWS::Elasticsearch::Domain"},
 	"cdk-aws-fsx-lustre-file-system-maintenance-time":                           {"AWS::FSx::FileSystem"},
-	"cdk-aws-secretsmanager-secret.lit":                                         {"AWS::IAM::AccessKey"},
 	"cdk-aws-servicecatalog-nested-stack-in-product-stack":                      {"AWS::ServiceCatalog::CloudFormationProduct"},
 	"cdk-aws-servicecatalog-product.encrypted.asset":                            {"AWS::ServiceCatalog::CloudFormationProduct"},
 	"cdk-aws-servicecatalog-two-products":                                       {"AWS::ServiceCatalog::CloudFormationProduct"},

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -17,7 +18,9 @@ func cloudwatchClient(s *provider.Session) *cloudwatch.Client {
 	return provider.Client(s, cloudwatch.NewFromConfig)
 }
 
-func cloudwatchResources() []provider.Resource { return []provider.Resource{alarm()} }
+func cloudwatchResources() []provider.Resource {
+	return []provider.Resource{alarm(), compositeAlarm(), dashboard(), anomalyDetector()}
+}
 
 var (
 	evaluationCriteria = provider.Custom("EvaluationCriteria", func(v any) (types.EvaluationCriteria, error) {
@@ -35,39 +38,48 @@ var (
 	putAlarmAgainInput = provider.Bind[cloudwatch.PutMetricAlarmInput](evaluationCriteria, provider.Skip("Tags"))
 )
 
-// An alarm is known by its name. PutMetricAlarm overwrites an alarm of the
-// same name, whole.
-func alarm() provider.Resource {
-	alarmARN := func(r *provider.Request) *string { return aws.String(arn(r, "cloudwatch", "alarm:"+r.PhysicalID)) }
+// cloudwatchTags are changed by the ARN.
+func cloudwatchTags(of func(*provider.Request) string) provider.Tags {
+	return provider.Tags{
+		Property: "Tags", AtCreate: true,
+		Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
+			_, err := cloudwatchClient(r.Session).TagResource(ctx, &cloudwatch.TagResourceInput{
+				ResourceARN: aws.String(of(r)), Tags: tagSlice(tags, func(k, v *string) types.Tag { return types.Tag{Key: k, Value: v} }),
+			})
+			return err
+		},
+		Remove: func(ctx context.Context, r *provider.Request, keys []string) error {
+			_, err := cloudwatchClient(r.Session).UntagResource(ctx, &cloudwatch.UntagResourceInput{ResourceARN: aws.String(of(r)), TagKeys: keys})
+			return err
+		},
+	}
+}
+
+// cloudwatchTagsOf reads the tags of an ARN.
+func cloudwatchTagsOf(ctx context.Context, r *provider.Request, of string) (map[string]string, error) {
+	out, err := cloudwatchClient(r.Session).ListTagsForResource(ctx, &cloudwatch.ListTagsForResourceInput{ResourceARN: &of})
+	if err != nil {
+		return nil, err
+	}
+	tags := map[string]string{}
+	for _, t := range out.Tags {
+		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return tags, nil
+}
+
+// anAlarm is what both kinds of alarms share. One is known by its name. A put
+// overwrites an alarm of the same name, whole.
+func anAlarm(typ string, create, change provider.Input, put, again func(context.Context, *provider.Request) error, read func(context.Context, *provider.Request) (*value.Object, error)) provider.Resource {
 	return provider.Resource{
-		Type:    "AWS::CloudWatch::Alarm",
+		Type:    typ,
 		Name:    "AlarmName",
-		Inputs:  []provider.Input{putAlarmInput},
-		Updates: []provider.Input{putAlarmAgainInput},
-		Tags: provider.Tags{
-			Property: "Tags", AtCreate: true,
-			Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
-				in := &cloudwatch.TagResourceInput{ResourceARN: alarmARN(r)}
-				for k, v := range tags {
-					in.Tags = append(in.Tags, types.Tag{Key: aws.String(k), Value: aws.String(v)})
-				}
-				_, err := cloudwatchClient(r.Session).TagResource(ctx, in)
-				return err
-			},
-			Remove: func(ctx context.Context, r *provider.Request, keys []string) error {
-				_, err := cloudwatchClient(r.Session).UntagResource(ctx, &cloudwatch.UntagResourceInput{ResourceARN: alarmARN(r), TagKeys: keys})
-				return err
-			},
-		},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			if _, err := provider.Invoke(ctx, r, cloudwatchClient, (*cloudwatch.Client).PutMetricAlarm, putAlarmInput); err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: text(r.Properties, "AlarmName")}, nil
-		},
+		Inputs:  []provider.Input{create},
+		Updates: []provider.Input{change},
+		Tags:    cloudwatchTags(func(r *provider.Request) string { return arn(r, "cloudwatch", "alarm:"+r.PhysicalID) }),
+		Create:  composite{"AlarmName"}.made(put),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, cloudwatchClient, (*cloudwatch.Client).PutMetricAlarm, putAlarmAgainInput)
-			return provider.Updated{}, err
+			return provider.Updated{}, again(ctx, r)
 		},
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := cloudwatchClient(r.Session).DeleteAlarms(ctx, &cloudwatch.DeleteAlarmsInput{AlarmNames: []string{r.PhysicalID}})
@@ -82,7 +94,47 @@ func alarm() provider.Resource {
 			}
 			return value.NewObject("Arn", arn(r, "cloudwatch", "alarm:"+name))
 		},
+		Read: read,
 	}
+}
+
+// An alarm on a metric is read through Cloud Control.
+func alarm() provider.Resource {
+	return anAlarm("AWS::CloudWatch::Alarm", putAlarmInput, putAlarmAgainInput,
+		provider.Call(cloudwatchClient, (*cloudwatch.Client).PutMetricAlarm, putAlarmInput),
+		provider.Call(cloudwatchClient, (*cloudwatch.Client).PutMetricAlarm, putAlarmAgainInput), nil)
+}
+
+var (
+	putCompositeInput      = provider.Bind[cloudwatch.PutCompositeAlarmInput]()
+	putCompositeAgainInput = provider.Bind[cloudwatch.PutCompositeAlarmInput](provider.Skip("Tags"))
+)
+
+// A composite alarm is one on the states of others.
+func compositeAlarm() provider.Resource {
+	return anAlarm("AWS::CloudWatch::CompositeAlarm", putCompositeInput, putCompositeAgainInput,
+		provider.Call(cloudwatchClient, (*cloudwatch.Client).PutCompositeAlarm, putCompositeInput),
+		provider.Call(cloudwatchClient, (*cloudwatch.Client).PutCompositeAlarm, putCompositeAgainInput), readComposite)
+}
+
+func readComposite(ctx context.Context, r *provider.Request) (*value.Object, error) {
+	out, err := cloudwatchClient(r.Session).DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmNames: []string{r.PhysicalID}, AlarmTypes: []types.AlarmType{types.AlarmTypeCompositeAlarm}})
+	if err != nil {
+		return nil, err
+	}
+	if len(out.CompositeAlarms) == 0 {
+		return nil, provider.ErrNotFound
+	}
+	tags, err := cloudwatchTagsOf(ctx, r, aws.ToString(out.CompositeAlarms[0].AlarmArn))
+	if err != nil {
+		return nil, err
+	}
+	shape, _ := schema.Lookup(r.Type)
+	props := provider.Unbind(out.CompositeAlarms[0], shape)
+	if list := tagList(tags); len(list) > 0 {
+		props.Set("Tags", list)
+	}
+	return props, nil
 }
 
 // lookupAlarms tells who has names. A composite alarm has the same names, and
@@ -108,14 +160,9 @@ func lookupAlarms(ctx context.Context, rs []*provider.Request) ([]*provider.Hold
 		if !slices.Contains(taken, r.Name) {
 			continue
 		}
-		holders[i] = &provider.Holder{PhysicalID: r.Name, Tags: map[string]string{}}
-		tags, err := c.ListTagsForResource(ctx, &cloudwatch.ListTagsForResourceInput{ResourceARN: aws.String(arn(r, "cloudwatch", "alarm:"+r.Name))})
-		if err != nil {
-			continue // without its tags it has the other evidence
-		}
-		for _, t := range tags.Tags {
-			holders[i].Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-		}
+		holders[i] = &provider.Holder{PhysicalID: r.Name}
+		// Without its tags it has the other evidence.
+		holders[i].Tags, _ = cloudwatchTagsOf(ctx, r, arn(r, "cloudwatch", "alarm:"+r.Name))
 	}
 	return holders, nil
 }

@@ -24,7 +24,7 @@ func cognitoOnce(s *provider.Session) *cognito.Client {
 }
 
 func cognitoResources() []provider.Resource {
-	return []provider.Resource{userPool(), userPoolClient(), userPoolDomain()}
+	return []provider.Resource{userPool(), userPoolClient(), userPoolDomain(), userPoolGroup(), userPoolResourceServer(), userPoolIdentityProvider()}
 }
 
 var cognitoGone = []string{"ResourceNotFoundException"}

@@ -34,7 +34,7 @@ func ownerOf(tags []types.Tag) map[string]string {
 }
 
 func iamResources() []provider.Resource {
-	return []provider.Resource{role(), inlinePolicy(), managedPolicy(), instanceProfile(), user(), group()}
+	return []provider.Resource{role(), inlinePolicy(), managedPolicy(), instanceProfile(), user(), group(), userToGroup(), accessKey(), oidcProvider(), serviceLinkedRole()}
 }
 
 const noSuchEntity = "NoSuchEntity"

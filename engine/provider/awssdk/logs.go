@@ -18,7 +18,7 @@ import (
 func logsClient(s *provider.Session) *logs.Client { return provider.Client(s, logs.NewFromConfig) }
 
 func logsResources() []provider.Resource {
-	return []provider.Resource{logGroup(), subscriptionFilter(), metricFilter()}
+	return []provider.Resource{logGroup(), subscriptionFilter(), metricFilter(), logStream(), logsResourcePolicy()}
 }
 
 var logsGone = []string{"ResourceNotFoundException"}

@@ -70,6 +70,12 @@ var peculiarities = map[string]peculiar{
 		},
 		without: [][]string{{"Definition", "DefinitionS3Location"}, {"DefinitionString", "DefinitionS3Location"}, {"Definition", "DefinitionString"}},
 	},
+	"AWS::CloudWatch::AnomalyDetector": {fixed: map[string]fixed{
+		"Configuration.ExcludedTimeRanges.StartTime": marked("2031-02-03T04:05:06", "1.927857906e+09"),
+		"Configuration.ExcludedTimeRanges.EndTime":   marked("2031-02-03T04:05:07", "1.927857907e+09"),
+	}},
+	"AWS::IAM::OIDCProvider":                    {needs: []string{"Url"}},
+	"AWS::IAM::ServiceLinkedRole":               {needs: []string{"AWSServiceName"}},
 	"AWS::Route53::HostedZone":                  {needs: []string{"Name"}},
 	"AWS::ApiGateway::Stage":                    {needs: []string{"StageName", "DeploymentId"}},
 	"AWS::ApiGatewayV2::Authorizer":             {needs: []string{"IdentitySource"}},
@@ -192,6 +198,7 @@ var leftOut = map[string]string{
 var elsewhere = map[string]string{
 	"AWS::EC2::Instance BlockDeviceMappings.NoDevice":                                       "its presence is what is sent",
 	"AWS::EC2::NatGateway MaxDrainDurationSeconds":                                          "for updates that take addresses away",
+	"AWS::IAM::AccessKey Serial":                                                            "a higher one makes another key",
 	"AWS::RDS::DBCluster DBInstanceParameterGroupName":                                      "for updates to another major version",
 	"AWS::RDS::DBInstance AllowMajorVersionUpgrade":                                         "for updates",
 	"AWS::RDS::DBInstance ApplyImmediately":                                                 "for updates",

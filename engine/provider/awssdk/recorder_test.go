@@ -187,6 +187,8 @@ func plain(v cbor.Value) any {
 			m[k] = plain(e)
 		}
 		return m
+	case *cbor.Tag: // a time
+		return plain(v.Value)
 	case cbor.List:
 		l := make([]any, len(v))
 		for i, e := range v {

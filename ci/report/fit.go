@@ -27,15 +27,16 @@ func Fit(markdown string, limit int, rest string) string {
 	note := "\n> **Truncated.** This report is longer than GitHub takes. " + rest + "\n"
 	var kept strings.Builder
 	fence, depth := "", 0
-	cut := note
+	whole, cut := 0, note
 	for line := range strings.Lines(markdown) {
+		opens := false
 		switch text := strings.TrimRight(line, "\n"); {
 		case fence != "":
 			if text == fence {
 				fence = ""
 			}
 		case fenceLine.MatchString(text):
-			fence = fenceLine.FindString(text)
+			fence, opens = fenceLine.FindString(text), true
 		case openDetails.MatchString(text) && !closeDetails.MatchString(text):
 			depth++
 		case closeDetails.MatchString(text):
@@ -46,9 +47,11 @@ func Fit(markdown string, limit int, rest string) string {
 			break
 		}
 		kept.WriteString(line)
-		cut = tail
+		if !opens { // a fence with nothing in it shows an empty box
+			whole, cut = kept.Len(), tail
+		}
 	}
-	return kept.String() + cut
+	return kept.String()[:whole] + cut
 }
 
 func closing(fence string, depth int) string {

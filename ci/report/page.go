@@ -54,6 +54,9 @@ func body(run *result.Run) string {
 	if planned(run) {
 		p.destructive()
 		p.exposures()
+		p.warnings(run.Stacks...)
+	} else {
+		p.kept()
 	}
 	for _, s := range run.Stacks {
 		p.stack(s)
@@ -140,6 +143,9 @@ func (p *page) counts() {
 		if n := runCounts(p.run)[plan.NoChange]; n > 0 && p.run.Changed() {
 			parts = append(parts, fmt.Sprintf("%d unchanged", n))
 		}
+		if idle := unchanged(p.run); len(idle) > 0 && p.run.Changed() {
+			parts = append(parts, "nothing to do in "+idle)
+		}
 		longest := time.Duration(0)
 		for _, s := range p.run.Stacks {
 			longest = max(longest, chainTime(s))
@@ -160,12 +166,32 @@ func (p *page) counts() {
 			parts = append(parts, text)
 		}
 		if d := p.run.Duration.Round(100 * time.Millisecond); d > 0 {
-			parts = append(parts, d.String())
+			parts = append(parts, "took "+d.String())
 		}
 	}
 	if len(parts) > 0 {
 		p.line(strings.Join(parts, " · "))
 	}
+}
+
+// unchanged names the stacks of a run that have nothing to do. Which they are is
+// said, so that one that was not looked at is not taken for one of them.
+func unchanged(run *result.Run) string {
+	var names []string
+	more := 0
+	for _, s := range run.Stacks {
+		switch {
+		case s.Outcome != result.NoChange || s.Changed:
+		case len(names) == few:
+			more++
+		default:
+			names = append(names, code(s.Name))
+		}
+	}
+	if more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // message is what failed as a whole, and what to do about it.
@@ -180,11 +206,8 @@ func (p *page) message(message, remedy string) {
 
 // trouble is everything about a stack that somebody has to look at.
 func (p *page) trouble(s *result.Stack) {
-	if s.Message == "" && s.Remedy == "" && s.Lock == nil && len(s.Failures) == 0 && len(s.Unaddressed) == 0 && len(s.Pending) == 0 && len(s.Warnings) == 0 {
-		return
-	}
-	if planned(p.run) && s.Message == "" && s.Remedy == "" && s.Lock == nil && len(s.Failures)+len(s.Unaddressed)+len(s.Pending) == 0 {
-		p.warnings(s) // the stack's own heading is below
+	warned := len(s.Warnings) > 0 && !planned(p.run) // of a plan they come after what it destroys
+	if s.Message == "" && s.Remedy == "" && s.Lock == nil && len(s.Failures) == 0 && len(s.Unaddressed) == 0 && len(s.Pending) == 0 && !warned {
 		return
 	}
 	heading, message := "#### "+code(s.Name)+" in "+code(s.Region)+ended(s), s.Message
@@ -241,20 +264,43 @@ func (p *page) trouble(s *result.Stack) {
 		p.line("**Still open**, and settled by the next run")
 		p.line(b.String())
 	}
-	p.warnings(s)
+	if warned {
+		p.warnings(s)
+	}
 }
 
-func (p *page) warnings(s *result.Stack) {
+// warnings are those of stacks. Of several, each says whose it is.
+func (p *page) warnings(stacks ...*result.Stack) {
 	var b strings.Builder
-	for _, w := range s.Warnings {
-		stack := ""
-		if planned(p.run) && len(p.run.Stacks) > 1 {
-			stack = code(s.Name) + ": "
+	for _, s := range stacks {
+		for _, w := range s.Warnings {
+			stack := ""
+			if len(stacks) > 1 && !strings.Contains(w, s.Name) {
+				stack = code(s.Name) + ": "
+			}
+			b.WriteString("- " + stack + prose(w) + "\n")
 		}
-		b.WriteString("- " + stack + prose(w) + "\n")
 	}
 	if b.Len() > 0 {
 		p.alert("WARNING", b.String())
+	}
+}
+
+// kept lists what stacks that are done leave in AWS by its policy: it goes on
+// costing money, and nothing looks after it any more.
+func (p *page) kept() {
+	var rows [][]string
+	p.eachPlan(func(s *result.Stack, pl *plan.Plan) {
+		for _, c := range pl.Changes {
+			if s.Outcome == result.Success && c.Action == plan.Retain {
+				rows = append(rows, []string{code(pl.Stack), code(c.LogicalID), code(c.Type), code(c.PhysicalID)})
+			}
+		}
+	})
+	if len(rows) > 0 {
+		p.folded("<b>Left in AWS by the DeletionPolicy:</b> "+count(len(rows), "resource"), len(rows) <= few, func() {
+			p.line(table([]string{"Stack", "Resource", "Type", "Id"}, rows))
+		})
 	}
 }
 

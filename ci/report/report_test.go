@@ -162,6 +162,43 @@ func partialRun() *result.Run {
 	return r
 }
 
+// destroyedRun took down two stacks, one of which keeps something.
+func destroyedRun() *result.Run {
+	r := &result.Run{Command: "destroy", RunID: "20261129T120000000Z-0a1b2c3d", Duration: 21 * time.Second}
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Success, Changed: true, Counts: result.Counts{Deleted: 2, Skipped: 1},
+		Plan: &plan.Plan{Stack: "Shop", Region: "eu-west-1", Changes: []*plan.Change{
+			{LogicalID: "Queue", Type: "AWS::SQS::Queue", Action: plan.Delete, PhysicalID: "https://sqs.eu-west-1.amazonaws.com/123456789012/shop-queue"},
+			{LogicalID: "Orders", Type: "AWS::DynamoDB::Table", Action: plan.Delete, PhysicalID: "shop-orders"},
+			{LogicalID: "Logs", Type: "AWS::Logs::LogGroup", Action: plan.Retain, DeletionPolicy: "Retain", PhysicalID: "/shop"},
+		}}})
+	r.Add(&result.Stack{Name: "Network", Region: "eu-west-1", Outcome: result.Success, Changed: true, Counts: result.Counts{Deleted: 1},
+		Plan: &plan.Plan{Stack: "Network", Region: "eu-west-1", Changes: []*plan.Change{{LogicalID: "Vpc", Type: "AWS::EC2::VPC", Action: plan.Delete, PhysicalID: "vpc-0123"}}}})
+	return r
+}
+
+// severalRun is a diff of stacks of which most do little.
+func severalRun() *result.Run {
+	r := &result.Run{Command: "diff", PlanDigest: "0123456789abcdef0123456789abcdef"}
+	table := changed("KeySchema", `[{"AttributeName":"id","KeyType":"HASH"}]`, `[{"AttributeName":"pk","KeyType":"HASH"}]`)
+	table.Replaces = true
+	for _, s := range []*plan.Plan{
+		{Stack: "Network", Changes: []*plan.Change{{LogicalID: "Vpc", Type: "AWS::EC2::VPC", Action: plan.NoChange}}},
+		{Stack: "Storage", Changes: []*plan.Change{{LogicalID: "Orders", Type: "AWS::DynamoDB::Table", Path: "Storage/Orders/Resource", Action: plan.Replace, Properties: []plan.PropertyChange{table}}}},
+		{Stack: "Web", Changes: []*plan.Change{{LogicalID: "Handler", Type: "AWS::Lambda::Function", Path: "Web/Handler/Resource", Action: plan.Update, Properties: []plan.PropertyChange{changed("Timeout", `3`, `30`)}},
+			{LogicalID: "Errors", Type: "AWS::CloudWatch::Alarm", Action: plan.Create}}},
+		{Stack: "Alarms"},
+	} {
+		s.Region = "eu-west-1"
+		st := &result.Stack{Name: s.Stack, Region: s.Region, Outcome: result.Success, Plan: s, Changed: s.Changed()}
+		if !st.Changed {
+			st.Outcome = result.NoChange
+		}
+		r.Add(st)
+	}
+	r.Stacks[2].Warnings = []string{"stack Web in eu-west-1 is locked by another run: this plan may be out of date"}
+	return r
+}
+
 func refusedRun() *result.Run {
 	r := &result.Run{Command: "destroy"}
 	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Partial,
@@ -188,7 +225,7 @@ func unchangedRun(command string) *result.Run {
 func TestGolden(t *testing.T) {
 	for name, run := range map[string]*result.Run{
 		"diff": diffRun(), "failed": failedRun(), "partial": partialRun(), "refused": refusedRun(), "locked": lockedRun(),
-		"templates":      templatesRun(),
+		"templates": templatesRun(), "destroyed": destroyedRun(), "several": severalRun(),
 		"diff-unchanged": unchangedRun("diff"), "deploy-unchanged": unchangedRun("deploy"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -206,6 +243,18 @@ func TestGolden(t *testing.T) {
 		}
 		golden(t, name+".json", text)
 	}
+}
+
+// What a comment is as a whole: the sections of a matrix's jobs, and one that was cut.
+func TestGoldenComments(t *testing.T) {
+	of := func(name string, run *result.Run) Section {
+		s := NewSection(run)
+		s.Leg, s.Name, s.Head = name, name, "abc"
+		return s
+	}
+	const rest = "The whole report is in [the summary of the workflow run](https://github.com/acme/shop/actions/runs/7)."
+	golden(t, "matrix.md", Compose([]Section{of("Data", unchangedRun("diff")), of("Shop", templatesRun()), of("Web", lockedRun())}, "abc", CommentLimit, rest))
+	golden(t, "truncated.md", Compose([]Section{of("Shop", diffRun())}, "abc", 3_200, rest))
 }
 
 func TestRoutingAnnotations(t *testing.T) {

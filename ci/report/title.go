@@ -76,7 +76,7 @@ func title(run *result.Run, name func(string) string) string {
 		return fmt.Sprintf("%s %s, with %s left to take care of", did, subject, left)
 	}
 	if planned(run) {
-		return wouldChange(run, subject)
+		return wouldChange(run, whereChanged(run, subject, name))
 	}
 	c := run.Counts()
 	c.Unchanged = 0
@@ -87,6 +87,18 @@ func title(run *result.Run, name func(string) string) string {
 		return capital(subject) + ": no changes"
 	}
 	return did + " " + subject
+}
+
+// whereChanged is the subject of a plan: of several stacks, those that change.
+func whereChanged(run *result.Run, all string, name func(string) string) string {
+	changed := slices.DeleteFunc(slices.Clone(run.Stacks), func(s *result.Stack) bool { return !s.Changed })
+	switch {
+	case len(changed) == 0 || len(changed) == len(run.Stacks):
+		return all
+	case len(changed) == 1:
+		return fmt.Sprintf("%s, 1 of %s", name(changed[0].Name), all)
+	}
+	return fmt.Sprintf("%d of %s", len(changed), all)
 }
 
 func wouldChange(run *result.Run, subject string) string {

@@ -94,7 +94,7 @@ func testWorkflows(t *testing.T) {
 
 	before := len(w.Log())
 	log := w.run(t, w.repository(t, "cdk.out", "cdk.out.changed"), "diff-of-forks.yml", "pull_request", pullRequest(10, "opened", "someone/shop"))
-	if !strings.Contains(log, "Compared with the base branch, this would update 2 resources in 2 stacks") {
+	if !strings.Contains(log, "Compared with the base branch, this would update 2 resources in `ShopOrders`, 1 of 2 stacks") {
 		t.Errorf("diff-of-forks.yml says:\n%s", log)
 	}
 	if after := len(w.Log()); after != before {

@@ -124,6 +124,7 @@ type Inputs struct {
 	Auto                  bool
 
 	CFNStackName         string
+	FromCloudFormation   bool
 	IncludeNonImportable bool
 
 	SkipAssets       bool

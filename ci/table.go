@@ -67,11 +67,20 @@ var commands = []Command{
 		Description: "Forget the resources of constructs, named by their paths in the app such as `Shop/Orders`, and leave them in AWS as they are. What else is recorded and refers to them gets their values.",
 		asks:        func(in *Inputs) bool { return !in.DryRun }},
 	{Name: Import, MaxStacks: 1, Consent: "records resources as the stack's own",
-		Description: "Record resources that exist in AWS as a stack's own, without touching them: those that are named, or all of the stack that can be found. See [import.md](import.md).",
+		Description: "Record resources that exist in AWS as a stack's own, without touching them: those that are named, or all of the stack that can be found. See [import.md](import.md). With migrate-from-cloudformation, take a whole stack over from CloudFormation: [cloudformation.md](cloudformation.md).",
 		asks:        func(in *Inputs) bool { return !in.DryRun },
 		refuse: func(in *Inputs) (string, string) {
 			if in.ResourceMapping != "" && in.ResourceMappingInline != "" {
 				return "resource-mapping-inline", "give either a file or the mapping itself"
+			}
+			if in.CFNStackName != "" && !in.FromCloudFormation {
+				return "cfn-stack-name", "it is for migrate-from-cloudformation; an import knows no other stack"
+			}
+			if in.FromCloudFormation && (len(in.Resources) > 0 || in.ResourceMapping != "" || in.ResourceMappingInline != "") {
+				return "migrate-from-cloudformation", "CloudFormation names the resources; leave resource and the mappings out"
+			}
+			if input, want := cloudFormationName(in); want != "" {
+				return input, want
 			}
 			for _, entry := range in.Resources {
 				if id, physical, _ := strings.Cut(entry, "="); id == "" || physical == "" {
@@ -307,8 +316,10 @@ var table = []Input{
 		Description: "A file to write the physical ids to that were found, in the form of resource-mapping, before anybody is asked. With dry-run, too."},
 	{Name: "auto", Field: func(in *Inputs) any { return &in.Auto }, Default: "false", Commands: []Name{Import},
 		Description: "Look for the resources, too, that no id was given for."},
-	{Name: "cfn-stack-name", Field: func(in *Inputs) any { return &in.CFNStackName }, Commands: []Name{Export}, Restricts: true,
+	{Name: "cfn-stack-name", Field: func(in *Inputs) any { return &in.CFNStackName }, Commands: []Name{Import, Export}, Restricts: true,
 		Description: "The stack in CloudFormation, where its name is not that of the stack in the app."},
+	{Name: "migrate-from-cloudformation", Field: func(in *Inputs) any { return &in.FromCloudFormation }, Default: "false", Commands: []Name{Import}, Restricts: true,
+		Description: "Take the stack over from CloudFormation, with those nested in it: record everything as it was deployed there, then remove the stack there without its resources. A run that failed or was killed is gone on with by the same command."},
 	{Name: "include-non-importable", Field: func(in *Inputs) any { return &in.IncludeNonImportable }, Default: "false", Commands: []Name{Export},
 		Description: "Have CloudFormation make anew what it cannot import, such as custom resources, instead of refusing the export. What exists of it is left in AWS."},
 	{Name: "pending", Field: func(in *Inputs) any { return &in.Pending }, Commands: []Name{StateOrphan}, Restricts: true,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/cloudformation"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
@@ -24,6 +25,12 @@ type ImportOptions struct {
 	// are imported, unless Auto is set.
 	Resources map[string]string
 	Auto      bool // look for the resources that have no id in Resources
+
+	// FromCloudFormation takes a stack over from CloudFormation, whose name there
+	// is StackName ("": the same): what is recorded is what it was deployed from,
+	// and then it is removed there, without its resources.
+	FromCloudFormation bool
+	StackName          string
 
 	Force  bool // record anew what is recorded already
 	DryRun bool // say what would be recorded, and write nothing
@@ -54,6 +61,9 @@ type Imported struct {
 	Nested    []*Imported
 	Declined  bool
 	Saved     bool
+
+	CloudFormation string // the stack that it is taken over from
+	Retired        bool   // that one is gone
 }
 
 // An ImportedResource is one of an Imported stack.
@@ -122,6 +132,12 @@ func (e *Engine) Import(ctx context.Context, opt ImportOptions) (*Imported, erro
 	t, store, err := e.single(ctx, opt.Selection, opt.Parameters, opt.NoMacros)
 	if err != nil {
 		return nil, err
+	}
+	if opt.FromCloudFormation {
+		if path != nil {
+			return nil, &InputError{What: fmt.Sprintf("nested stack %s is not taken over by itself", strings.Join(append([]string{t.Name}, path...), "~")), Next: "take over " + t.Name}
+		}
+		return e.takeOver(ctx, store, t, opt)
 	}
 	if t, err = e.nestedTarget(ctx, store, t, path); err != nil {
 		return nil, err
@@ -243,6 +259,9 @@ type importing struct {
 	children  map[string]*importing // by logical id
 	found     map[string]ImportedResource
 	taken     map[string]string // logical ids, by type and physical id
+
+	live    *cloudformation.Live // that is taken over; nil: none is
+	already bool                 // an earlier run recorded what is found
 }
 
 func (e *Engine) importing(store *state.Store, t target, opt ImportOptions) *importing {

@@ -188,6 +188,9 @@ type seen struct {
 // that only it can have.
 func (i *importing) locate(ctx context.Context, r *template.Resource, req *provider.Request, decision provider.Decision) (seen, error) {
 	given, named := i.given[r.LogicalID]
+	if decision.Direct && i.live != nil { // CloudFormation knows it
+		return seen{id: given}, nil
+	}
 	if decision.Direct {
 		return seen{}, &NotReadableError{r.LogicalID, r.Type, "nothing in AWS is known by it that could be asked for"}
 	}
@@ -368,6 +371,9 @@ func (i *importing) ours(r *template.Resource, id string) error {
 
 // findNested imports what is nested in the stack.
 func (i *importing) findNested(ctx context.Context, r *template.Resource) error {
+	if i.live != nil && i.live.Nested[r.LogicalID] == nil {
+		return i.retiredBefore(r)
+	}
 	n := i.t.Nested[r.LogicalID]
 	if n == nil {
 		return fmt.Errorf("the assembly has no template for nested stack %s of %s", r.LogicalID, i.t.Name)
@@ -382,6 +388,9 @@ func (i *importing) findNested(ctx context.Context, r *template.Resource) error 
 	}
 	child := i.e.importing(i.store, t, i.opt)
 	child.whole, child.elsewhere = true, i.elsewhere
+	if i.live != nil {
+		child.from(i.live.Nested[r.LogicalID])
+	}
 	i.mu.Lock()
 	i.children[r.LogicalID] = child
 	i.mu.Unlock()

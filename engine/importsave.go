@@ -21,8 +21,10 @@ func (i *importing) look(ctx context.Context) error {
 	if err := i.registry.Look(ctx); err != nil {
 		return err
 	}
-	if err := i.mayRecord(); err != nil {
-		return err
+	if i.live == nil { // else what is found decides
+		if err := i.mayRecord(); err != nil {
+			return err
+		}
 	}
 	if i.elsewhere == nil {
 		var err error
@@ -64,6 +66,11 @@ func (i *importing) look(ctx context.Context) error {
 		row := i.next.Row(o.LogicalID)
 		return row != nil && row.ResourceType == o.State.ResourceType && state.SameResource(row.ResourceType, row.PhysicalID, o.State.PhysicalID)
 	})
+	if i.live != nil && i.before.record != nil && !i.opt.Force {
+		if err := i.recordedBefore(); err != nil {
+			return err
+		}
+	}
 	for id := range i.given {
 		if i.scope.Resource(id) == nil {
 			i.out.Resources = append(i.out.Resources, ImportedResource{LogicalID: id, Type: i.t.Template.Resource(id).Type, PhysicalID: i.given[id],
@@ -136,11 +143,22 @@ func (i *importing) readOutputs(ctx context.Context) error {
 	return nil
 }
 
-// refused are the resources that were asked for by name and cannot be had.
+// refused are the resources that were asked for by name and cannot be had; of a
+// stack that is taken over that is all of them.
 func (i *importing) refused() (all []ImportedResource) {
 	for _, r := range i.out.Resources {
 		_, named := i.given[r.LogicalID]
-		if r.Outcome != ImportDone && r.Outcome != SkippedOutOfScope && named {
+		nested := i.children[r.LogicalID] != nil // its resources say more
+		if r.Outcome != ImportDone && r.Outcome != SkippedOutOfScope && (named || i.live != nil && !nested) {
+			all = append(all, r)
+		}
+	}
+	if i.live == nil {
+		return all
+	}
+	for _, id := range sortedKeys(i.children) {
+		for _, r := range i.children[id].refused() {
+			r.LogicalID = id + "/" + r.LogicalID
 			all = append(all, r)
 		}
 	}
@@ -164,6 +182,9 @@ func (i *importing) carryOut(ctx context.Context) error {
 	if i.opt.DryRun {
 		return nil
 	}
+	if i.already {
+		i.out.Saved = true
+	}
 	if i.opt.Consent != nil && !i.opt.Consent(i.out) {
 		i.out.Declined = true
 		return nil
@@ -177,6 +198,9 @@ func (i *importing) carryOut(ctx context.Context) error {
 // save writes the records, those of nested stacks first: a stack's row of one
 // then never names what is not there. Once begun it is not called off.
 func (i *importing) save() error {
+	if i.already {
+		return nil
+	}
 	for _, id := range sortedKeys(i.children) {
 		if child := i.children[id]; i.next.Row(id) != nil {
 			if err := child.save(); err != nil {

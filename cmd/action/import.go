@@ -29,12 +29,17 @@ func (s *step) importStack(ctx context.Context) error {
 	opt := engine.ImportOptions{
 		Selection: sel, Parameters: s.in.Parameters, Router: router, NoMacros: !s.in.ExpandMacros,
 		Resources: mapping, Auto: s.in.Auto, Force: s.in.Force, DryRun: s.in.DryRun,
+		FromCloudFormation: s.in.FromCloudFormation, StackName: s.in.CFNStackName,
 		Found: s.recordMapping,
+	}
+	question := "Record these as the stack's own?"
+	if s.in.FromCloudFormation {
+		question = "Record these as the stack's own, and remove the stack from CloudFormation without them?"
 	}
 	if !s.in.Yes {
 		opt.Consent = func(i *engine.Imported) bool {
 			s.surface.Print(importedText(i, true))
-			return s.surface.Confirm(ctx, "Record these as the stack's own?", false)
+			return s.surface.Confirm(ctx, question, false)
 		}
 	}
 	i, err := s.engine.Import(ctx, opt)
@@ -125,6 +130,12 @@ func importedText(i *engine.Imported, ahead bool) string {
 			fmt.Fprintf(&b, ", %d %s", n, o)
 		}
 	}
+	switch {
+	case i.Retired:
+		fmt.Fprintf(&b, "; CloudFormation has no stack %s any more", report.Line(i.CloudFormation))
+	case i.CloudFormation != "":
+		fmt.Fprintf(&b, "; then CloudFormation stack %s is removed, without its resources", report.Line(i.CloudFormation))
+	}
 	b.WriteString("\n")
 	writeImported(&b, i, "")
 	return b.String()
@@ -170,6 +181,11 @@ func importedJSON(i *engine.Imported) *value.Object {
 	for _, id := range i.Dropped {
 		dropped = append(dropped, id)
 	}
-	return value.NewObject("stackName", i.Stack, "region", regionJSON(i.Ref), "saved", i.Saved,
+	o := value.NewObject("stackName", i.Stack, "region", regionJSON(i.Ref), "saved", i.Saved,
 		"resources", resources, "dropped", dropped, "nested", nested)
+	if i.CloudFormation != "" {
+		o.Set("cloudFormationStack", i.CloudFormation)
+		o.Set("retired", i.Retired)
+	}
+	return o
 }

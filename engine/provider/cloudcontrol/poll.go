@@ -160,7 +160,7 @@ func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.P
 		next, err := client(r).GetResourceRequestStatus(ctx, &cloudcontrol.GetResourceRequestStatusInput{RequestToken: token})
 		switch {
 		case err == nil && next.ProgressEvent == nil:
-			return nil, fmt.Errorf("%s (%s): Cloud Control answered without a status", r.LogicalID, r.Type)
+			return nil, p.open(r, event, clientToken, errors.New("Cloud Control answered without a status"))
 		case err == nil:
 			out.failures = 0
 			event = carry(event, next.ProgressEvent)
@@ -169,7 +169,9 @@ func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.P
 		case provider.HasCode(err, "RequestTokenNotFoundException"):
 			return p.byIdentifier(ctx, r, event, err)
 		case !out.goesOn(err):
-			return nil, fmt.Errorf("follow the %s of %s (%s): %w", verb(event), r.LogicalID, r.Type, retry.Terminal(err))
+			// Whatever keeps us from asking, such as credentials that have expired,
+			// does not end the operation.
+			return nil, p.open(r, event, clientToken, fmt.Errorf("follow it: %w", err))
 		}
 	}
 }

@@ -36,6 +36,17 @@ func fence(language, text string) string {
 	return ticks + language + "\n" + text + "\n" + ticks + "\n"
 }
 
+// Block renders a text of several lines under its first as a page: nothing in
+// it is markup.
+func Block(text string) string {
+	title, rest, _ := strings.Cut(Clean(text), "\n")
+	page := "### " + prose(title) + "\n"
+	if strings.TrimSpace(rest) != "" {
+		page += "\n" + fence("text", rest)
+	}
+	return page
+}
+
 // wrap breaks long lines at blanks, for a block whose lines GitHub does not
 // wrap.
 func wrap(text string, width int) string {

@@ -47,6 +47,16 @@ func everywhere(text string) *result.Run {
 	return r
 }
 
+// What an import did is a text that is shown as it is.
+func TestBlock(t *testing.T) {
+	for _, text := range hostile {
+		checkInert(t, Block("Shop: "+text+"\n  "+text+"\n  Queue: "+text+"\n"))
+	}
+	if got, want := Block("Shop: 1 imported\n  Queue (AWS::SQS::Queue): imported\n"), "### Shop\\: 1 imported\n\n```text\n  Queue (AWS::SQS::Queue): imported\n```\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // live returns what is left of Markdown when code spans, fences and escapes
 // are taken out: everything that GitHub would act on.
 func live(t *testing.T, markdown string) string {

@@ -46,7 +46,9 @@ func (s *step) importStack(ctx context.Context) error {
 	if err != nil && (i == nil || !i.Saved) {
 		return s.refuse(err)
 	}
-	shown := s.show(importedJSON(i), importedText(i, s.in.DryRun))
+	text := importedText(i, s.in.DryRun)
+	s.check(s.surface.SetSummary(report.Block(text)))
+	shown := s.show(importedJSON(i), text)
 	switch {
 	case err != nil:
 		return s.refusal(err)

@@ -160,7 +160,7 @@ func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.P
 		next, err := client(r).GetResourceRequestStatus(ctx, &cloudcontrol.GetResourceRequestStatusInput{RequestToken: token})
 		switch {
 		case err == nil && next.ProgressEvent == nil:
-			return nil, p.open(r, event, clientToken, errors.New("Cloud Control answered without a status"))
+			return nil, p.open(r, event, clientToken, errors.New("a status was asked for, and the answer has none"))
 		case err == nil:
 			out.failures = 0
 			event = carry(event, next.ProgressEvent)

@@ -23,6 +23,11 @@ func (x *exporting) carryOut(ctx context.Context) error {
 	if err := x.lock.Assure(ctx); err != nil {
 		return errors.Join(errLost, err)
 	}
+	for _, id := range sortedKeys(x.children) {
+		if err := x.publishTemplate(ctx, id); err != nil {
+			return err
+		}
+	}
 	parameters := x.parameters()
 	if missing := x.missing(); len(missing) > 0 {
 		template, err := cloudformation.ForImport(x.t.Template.Body, x.left, func(id string, v any) (any, error) { return x.literal(ctx, id, v) })

@@ -43,6 +43,7 @@ func form(t *testing.T, template string) *handover {
 	f.write("manifest.json", `{"version": "48.0.0", "artifacts": {"Formed": {"type": "aws:cloudformation:stack", "environment": "aws://unknown-account/unknown-region", "properties": {"templateFile": "formed.json"}}}}`)
 	f.write("formed.json", template)
 	f.write("inner.json", inner)
+	f.aws.S3.AddBucket("x", "us-east-1", "")
 	f.deploy()
 	return f
 }

@@ -2,6 +2,7 @@ package cloudformation
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -92,6 +93,9 @@ func (c call) imports(k *Stack, template *value.Object) (all []imported, err err
 		case !r.Has("DeletionPolicy"):
 			return nil, invalid("Resources [%s] to import must have DeletionPolicy attribute specified in the template.", i.LogicalID)
 		}
+		if address := r.Object("Properties").String("TemplateURL"); i.Type == nestedType && !c.reads(address) {
+			return nil, invalid("TemplateURL of %s must reference a valid S3 object to which you have access: %s", i.LogicalID, address)
+		}
 		var parts []string
 		for _, key := range want {
 			if i.identifier[key] == "" {
@@ -111,6 +115,18 @@ func (c call) imports(k *Stack, template *value.Object) (all []imported, err err
 		return nil, invalid("ResourcesToImport must be specified for an import")
 	}
 	return all, nil
+}
+
+// reads tells whether there is an object at an address that has its bucket in the
+// path.
+func (c call) reads(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	bucket, key, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	_, ok := c.o.Object(bucket, key)
+	return ok
 }
 
 const nestedType = "AWS::CloudFormation::Stack"

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"maps"
+	"strings"
 
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/asset"
@@ -50,7 +51,7 @@ func (t target) key() string { return cmp.Or(t.id, t.Name) }
 // defaultRegion is that of stacks that name none.
 func (e *Engine) defaultRegion() string {
 	if r := e.config.AWS.Region; r != "" {
-		return r
+		return strings.ToLower(r)
 	}
 	return "us-east-1"
 }

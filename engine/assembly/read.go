@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/org/cdkd-action/engine/template"
 )
@@ -155,7 +156,7 @@ func (r *reader) stack(f *folder, id string, a artifact) *Stack {
 				s.AccountID = m[1]
 			}
 			if m[2] != "unknown-region" {
-				s.Region = m[2]
+				s.Region = strings.ToLower(m[2]) // as it is in keys
 			}
 		}
 	}

@@ -1,0 +1,156 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/internal/sandbox"
+)
+
+// A trace is what was asked, in order.
+type trace struct {
+	t        *testing.T
+	requests []sandbox.Request
+}
+
+// find returns the requests of an action whose resource ends in some text.
+func (tr trace) find(action, resource string) (found []sandbox.Request) {
+	for _, r := range tr.requests {
+		if r.Action == action && strings.HasSuffix(r.Resource, resource) {
+			found = append(found, r)
+		}
+	}
+	if found == nil {
+		tr.t.Helper()
+		tr.t.Fatalf("%s of %s was not asked", action, resource)
+	}
+	return found
+}
+
+func (tr trace) first(action, resource string) sandbox.Request { return tr.find(action, resource)[0] }
+
+func (tr trace) last(action, resource string) sandbox.Request {
+	found := tr.find(action, resource)
+	return found[len(found)-1]
+}
+
+// inOrder fails where a request was sent before the one in front was answered.
+func (tr trace) inOrder(requests ...sandbox.Request) {
+	tr.t.Helper()
+	for i := 1; i < len(requests); i++ {
+		if a, b := requests[i-1], requests[i]; b.Start.Before(a.End) {
+			tr.t.Errorf("%s %s was sent before %s %s was answered", b.Action, b.Resource, a.Action, a.Resource)
+		}
+	}
+}
+
+const (
+	made  = `"Made": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "made", "DisplayName": "one"}}`
+	later = `"Later": {"Type": "AWS::SQS::Queue", "DependsOn": "Made", "Properties": {"QueueName": "later"}}`
+	fails = `"Fails": {"Type": "AWS::SSM::Parameter", "DependsOn": ["Later", "Made"], "Properties": {"Type": "String", "Name": "/fails", "Value": "x"}}`
+
+	journalKey = shopKey + "rollback-journal.json"
+	exportsKey = "/_index/us-east-1/exports.json"
+)
+
+// The lock is there before anything changes; what a deploy did is recorded before
+// what only the record answers goes, and the lock goes last. One that fails has
+// its work on record and in the journal before any of it is undone, and again
+// after that (S-78, S-79, S-108, S-128, S-410, S-437).
+func TestOrderOfWrites(t *testing.T) {
+	e, cloud := newEngine(t)
+	dir := t.TempDir()
+	run := func(what string, want result.Outcome, do func() (*result.Run, error)) trace {
+		t.Helper()
+		cloud.ClearLog()
+		run, err := do()
+		if err != nil || run.Stacks[0].Outcome != want {
+			t.Fatalf("%s: %v, %+v", what, err, run.Stacks)
+		}
+		return trace{t, cloud.Log()}
+	}
+	deploy := func(noRollback bool) func() (*result.Run, error) {
+		return func() (*result.Run, error) {
+			opt := deployAll(dir)
+			opt.NoRollback = noRollback
+			return e.Deploy(t.Context(), opt)
+		}
+	}
+	fail := func() {
+		cloud.AddFault(sandbox.Fault{ID: "no", Service: "ssm", Action: "PutParameter", Status: 400, Code: "ValidationException"})
+	}
+
+	writeApp(t, dir, map[string]string{"Shop": made + `}, "Outputs": {"Name": {"Value": {"Ref": "Made"}, "Export": {"Name": "made"}}`})
+	run("the first deploy", result.Success, deploy(false))
+
+	cloud.S3.PutObject(bucket, journalKey, []byte(`{"journalVersion": 1, "stackName": "Shop", "region": "us-east-1", "segments": []}`))
+	writeApp(t, dir, map[string]string{"Shop": strings.Replace(made, "one", "two", 1) + `}, "Outputs": {"Name": {"Value": {"Fn::Sub": "${Made} "}, "Export": {"Name": "made"}}`})
+	tr := run("an update", result.Success, deploy(false))
+	change, record, free := tr.first("SetTopicAttributes", ""), tr.last("PutObject", shopKey+"state.json"), tr.first("DeleteObject", shopKey+"lock.json")
+	tr.inOrder(tr.first("PutObject", shopKey+"lock.json"), tr.last("GetObject", shopKey+"state.json"), change, record, tr.first("DeleteObject", journalKey), free)
+	tr.inOrder(record, tr.first("PutObject", exportsKey), free)
+
+	fail()
+	writeApp(t, dir, map[string]string{"Shop": strings.Replace(made, "one", "three", 1) + "," + later + "," + fails})
+	tr = run("a deploy that fails", result.Failed, deploy(false))
+	undone := tr.first("DeleteQueue", "")
+	saved := tr.find("PutObject", shopKey+"state.json")
+	tr.inOrder(tr.first("PutParameter", ""), tr.first("PutObject", journalKey), tr.last("SetTopicAttributes", ""), undone, saved[len(saved)-1], tr.last("PutObject", journalKey), tr.first("DeleteObject", shopKey+"lock.json"))
+	before := 0
+	for _, s := range saved {
+		if s.End.Before(undone.Start) && s.Start.After(tr.first("CreateQueue", "").End) {
+			before++
+		}
+	}
+	if before == 0 {
+		t.Error("what was made was undone before it was on record")
+	}
+
+	run("one that is not rolled back", result.Failed, deploy(true))
+	cloud.RemoveFault("no")
+	tr = run("the rollback", result.Success, func() (*result.Run, error) {
+		return e.Rollback(t.Context(), engine.RollbackOptions{Stack: "Shop", ResourceTimeout: time.Minute})
+	})
+	undone = tr.first("DeleteQueue", "")
+	tr.inOrder(tr.last("SetTopicAttributes", ""), undone, tr.last("PutObject", shopKey+"state.json"), tr.first("DeleteObject", journalKey), tr.first("DeleteObject", shopKey+"lock.json"))
+}
+
+// A rollback that would delete what its deploy made asks first whose the stack's
+// name is. Another prefix's: the resource stays, which is said, and so does the
+// journal (S-114, S-268).
+func TestRollbackAsksWhoseTheNameIs(t *testing.T) {
+	e, cloud := newEngine(t)
+	dir := t.TempDir()
+	writeApp(t, dir, map[string]string{"Shop": `"P": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "/p", "Value": "x"}}`})
+	if _, err := e.Deploy(t.Context(), deployAll(dir)); err != nil {
+		t.Fatal(err)
+	}
+	cloud.S3.PutObject(bucket, "_cdkd-registry/us-east-1/Shop.json", []byte(`{"prefix": "other"}`))
+	cloud.S3.PutObject(bucket, "other/Shop/us-east-1/state.json", shop("P"))
+	cloud.AddFault(sandbox.Fault{Service: "ssm", Action: "PutParameter", Status: 400, Code: "ValidationException"})
+	writeApp(t, dir, map[string]string{"Shop": `"P": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "/p", "Value": "x"}},` + made + "," + later + "," + fails})
+	cloud.ClearLog()
+	run, err := e.Deploy(t.Context(), deployAll(dir))
+	if err != nil || run.Stacks[0].Outcome != result.Failed || !run.Stacks[0].RollbackIncomplete {
+		t.Fatalf("%v %+v", err, run.Stacks[0])
+	}
+	for _, r := range cloud.Log() {
+		if strings.HasPrefix(r.Action, "Delete") && r.Service != "s3" {
+			t.Errorf("%s %s was asked", r.Action, r.Resource)
+		}
+	}
+	journal, _ := cloud.S3.Object(bucket, journalKey)
+	for _, id := range []string{"Made", "Later"} {
+		if !strings.Contains(string(journal.Body), fmt.Sprintf(`"logicalId": %q`, id)) {
+			t.Errorf("the journal has nothing of %s: %s", id, journal.Body)
+		}
+	}
+	events, _ := cloud.S3.Object(bucket, shopKey+"deployments/"+run.RunID+".jsonl")
+	if n := strings.Count(string(events.Body), `"ROLLBACK_RESOURCE_SKIPPED"`); n != 2 {
+		t.Errorf("%d operations were not undone by the history, want 2: %s", n, events.Body)
+	}
+}

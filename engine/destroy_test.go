@@ -1,0 +1,71 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/internal/sandbox"
+)
+
+// A destroy leaves what is to be kept, and writes down those of the kept whose
+// names a create to come would take back. What is gone already counts as deleted.
+// What is to be deleted with a snapshot that cannot be taken stays, and so does
+// the record of it; a record older than the policies deletes plainly (S-137,
+// S-247, S-301, S-302, S-303, S-304).
+func TestDestroyGoesByPolicy(t *testing.T) {
+	for name, tt := range map[string]struct {
+		resources string
+		version   string // of the record, when it is older
+		want      result.Outcome
+		left      string // in retained.json
+		stays     bool   // the queue, or what it is
+	}{
+		"kept, under a name that was made":     {`"Q": {"Type": "AWS::SQS::Queue", "DeletionPolicy": "Retain"}`, "", result.Success, `"Q"`, true},
+		"kept, under a name of its own":        {`"Q": {"Type": "AWS::SQS::Queue", "DeletionPolicy": "Retain", "Properties": {"QueueName": "Shop-Q"}}`, "", result.Success, "", true},
+		"kept except on create":                {`"Q": {"Type": "AWS::SQS::Queue", "DeletionPolicy": "RetainExceptOnCreate"}`, "", result.Success, `"Q"`, true},
+		"to be deleted":                        {`"Q": {"Type": "AWS::SQS::Queue"}`, "", result.Success, "", false},
+		"with a snapshot that cannot be taken": {`"Q": {"Type": "AWS::SQS::Queue", "DeletionPolicy": "Snapshot"}`, "", result.Partial, "", true},
+		"the same, before there were policies": {`"Q": {"Type": "AWS::SQS::Queue"}`, `"version": 4`, result.Success, "", false},
+		"gone already":                         {`"Q": {"Type": "AWS::SQS::Queue"}, "P": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "/p", "Value": "x"}}`, "", result.Success, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, cloud := newEngine(t)
+			dir := t.TempDir()
+			writeApp(t, dir, map[string]string{"Shop": tt.resources})
+			if run, err := e.Deploy(t.Context(), deployAll(dir)); err != nil || run.Outcome != result.Success {
+				t.Fatalf("%v %+v", err, run.Stacks)
+			}
+			if tt.version != "" {
+				o, _ := cloud.S3.Object(bucket, shopKey+"state.json")
+				cloud.S3.PutObject(bucket, shopKey+"state.json", []byte(strings.Replace(string(o.Body), `"version": 11`, tt.version, 1)))
+			}
+			if name == "gone already" {
+				cloud.AddFault(sandbox.Fault{Service: "ssm", Action: "DeleteParameter", Status: 400, Code: "ParameterNotFound"})
+			}
+			run, err := e.StateDestroy(t.Context(), engine.RecordSelection{Stacks: []string{"Shop"}}, engine.DestroyOptions{ResourceTimeout: time.Minute})
+			if err != nil || run.Outcome != tt.want || (len(run.Stacks[0].Unaddressed) > 0) != (tt.want == result.Partial) {
+				t.Fatalf("%v %+v, want %s", err, run.Stacks[0], tt.want)
+			}
+			list, err := sqs.NewFromConfig(cloud.Config()).ListQueues(t.Context(), &sqs.ListQueuesInput{})
+			if err != nil || len(list.QueueUrls) > 0 != tt.stays {
+				t.Errorf("queues %q (%v), want one: %t", list.QueueUrls, err, tt.stays)
+			}
+			if _, recorded := cloud.S3.Object(bucket, shopKey+"state.json"); recorded != (tt.want == result.Partial) {
+				t.Errorf("the record is there: %t", recorded)
+			}
+			retained, ok := cloud.S3.Object(bucket, shopKey+"retained.json")
+			if ok == (tt.want == result.Partial) || strings.Contains(string(retained.Body), `"Q"`) != (tt.left != "") {
+				t.Errorf("kept by the list: %s, want %q", retained.Body, tt.left)
+			}
+			events, _ := cloud.S3.Object(bucket, shopKey+"deployments/"+run.RunID+".jsonl")
+			if kept := strings.Contains(string(events.Body), `"RESOURCE_RETAINED"`); kept != (tt.stays && tt.want == result.Success) {
+				t.Errorf("by the history it was kept: %t", kept)
+			}
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/internal/sandbox"
 )
 
@@ -106,6 +107,47 @@ func TestLookUpsInBatches(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Names are looked up once the answer to a question is there, so that none is
+// out of date when its create comes (S-207).
+func TestLookUpsComeAfterTheAnswer(t *testing.T) {
+	e, aws := newEngine(t)
+	dir := t.TempDir()
+	writeApp(t, dir, map[string]string{"Shop": `"T": {"Type": "AWS::SNS::Topic", "Properties": {}}`})
+	looks := func() (n int) {
+		for _, r := range aws.Log() {
+			if r.Action == "GetTopicAttributes" {
+				n++
+			}
+		}
+		return n
+	}
+	opt := deployAll(dir)
+	asked := false
+	opt.Approve = func(*result.Run) error {
+		if asked = true; looks() > 0 {
+			t.Error("a name was looked up before the answer")
+		}
+		return nil
+	}
+	if run, err := e.Deploy(t.Context(), opt); err != nil || run.Outcome != result.Success || !asked || looks() == 0 {
+		t.Errorf("%v %+v: asked %t, %d looks", err, run, asked, looks())
+	}
+}
+
+// A rule whose bus is still to be made is looked up on that bus once it is
+// there, and on no other (S-205).
+func TestRuleIsLookedUpOnItsBus(t *testing.T) {
+	e, aws := newEngine(t)
+	dir := t.TempDir()
+	writeApp(t, dir, map[string]string{"Shop": `"Bus": {"Type": "AWS::Events::EventBus", "Properties": {"Name": "shop-bus"}},
+		"Rule": {"Type": "AWS::Events::Rule", "Properties": {"EventBusName": {"Ref": "Bus"}, "EventPattern": {"source": ["x"]}}}`})
+	if run, err := e.Deploy(t.Context(), deployAll(dir)); err != nil || run.Outcome != result.Success {
+		t.Fatalf("%v %+v", err, run.Stacks)
+	}
+	tr := trace{t, aws.Log()}
+	tr.inOrder(tr.first("CreateEventBus", ""), tr.first("DescribeRule", ""), tr.first("PutRule", ""))
 }
 
 // writeApp writes an assembly of stacks with the resources given.

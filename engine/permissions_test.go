@@ -34,7 +34,7 @@ func allowed(p *engine.Permissions) map[string][]string {
 }
 
 // What a deploy and a destroy of the shop ask for is in their policies; the roles
-// that are passed are the template's.
+// that are passed are the template's (S-202, S-261).
 func TestPoliciesAllowWhatIsDone(t *testing.T) {
 	e, aws := newEngine(t)
 	dir := t.TempDir()

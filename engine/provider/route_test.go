@@ -71,21 +71,21 @@ func TestRoutes(t *testing.T) {
 		{rule: "a property that is taken away is not used", want: Want{Type: queue}, props: `{"QueueNamee":{"Ref":"AWS::NoValue"}}`, to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "Cloud Control judges the names that it is sent", want: Want{Type: queue, Exists: true, Recorded: state.ByCloudControl}, props: `{"QueueNamee":"x"}`, to: "cloud",
 			route: plan.Route{ProvisionedBy: state.ByCloudControl, Sticky: true}},
-		{rule: "recorded on Cloud Control: stays (T-1040)", want: Want{Type: queue, Exists: true, Recorded: state.ByCloudControl, Mutating: true}, props: `{"DelaySeconds":1}`,
+		{rule: "recorded on Cloud Control: stays (S-41, T-1040)", want: Want{Type: queue, Exists: true, Recorded: state.ByCloudControl, Mutating: true}, props: `{"DelaySeconds":1}`,
 			to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl, Sticky: true}},
 		{rule: "recorded nowhere means SDK", want: Want{Type: queue, Exists: true}, props: `{}`, to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "a type without description", want: Want{Type: "AWS::ECR::Repository"}, props: `{"Tags":[]}`, to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl}},
 		{rule: "without description, made by another engine's: the record keeps saying so (S-49)", want: Want{Type: "AWS::ECR::Repository", Exists: true, Recorded: state.BySDK}, props: `{}`,
 			to: "cloud", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "a type newer than the schemas", want: Want{Type: "AWS::Brand::New"}, props: `{}`, to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl}},
-		{rule: "custom resources, whatever is recorded (T-1040)", want: Want{Type: "Custom::X", Exists: true, Recorded: state.ByCloudControl}, props: `{}`, to: "custom", route: plan.Route{ProvisionedBy: state.BySDK}},
+		{rule: "custom resources, whatever is recorded (S-42, T-1040)", want: Want{Type: "Custom::X", Exists: true, Recorded: state.ByCloudControl}, props: `{}`, to: "custom", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "the other name of custom resources", want: Want{Type: "AWS::CloudFormation::CustomResource"}, props: `{}`, to: "custom", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "nested stacks", want: Want{Type: "AWS::CloudFormation::Stack"}, props: `{}`, to: "nested", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "wait handles", want: Want{Type: "AWS::CloudFormation::WaitConditionHandle"}, props: `{}`, to: "handle", route: plan.Route{ProvisionedBy: state.BySDK}},
 		{rule: "metadata needs no provider", want: Want{Type: "AWS::CDK::Metadata"}, props: `{}`, to: "none", route: plan.Route{ProvisionedBy: state.BySDK}},
-		{rule: "wrong on Cloud Control: comes back, pinned or not (T-1045)", want: Want{Type: schedule, Exists: true, Recorded: state.ByCloudControl}, props: `{"Name":"s"}`,
+		{rule: "wrong on Cloud Control: comes back, pinned or not (S-41, T-1045)", want: Want{Type: schedule, Exists: true, Recorded: state.ByCloudControl}, props: `{"Name":"s"}`,
 			options: RouterOptions{PinCloudControl: true}, to: "returning", route: plan.Route{ProvisionedBy: state.BySDK, Returning: true}, log: "returns to the SDK"},
-		{rule: "better by SDK: comes back with a change (T-1046)", want: Want{Type: listener, Exists: true, Recorded: state.ByCloudControl, Mutating: true}, props: `{"Port":1}`,
+		{rule: "better by SDK: comes back with a change (S-41, T-1046)", want: Want{Type: listener, Exists: true, Recorded: state.ByCloudControl, Mutating: true}, props: `{"Port":1}`,
 			to: "returning", route: plan.Route{ProvisionedBy: state.BySDK, Returning: true}, log: "returns to the SDK"},
 		{rule: "not without a change (T-1046)", want: Want{Type: listener, Exists: true, Recorded: state.ByCloudControl}, props: `{"Port":1}`,
 			to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl, Sticky: true}},
@@ -115,7 +115,7 @@ func TestRoutes(t *testing.T) {
 				t.Errorf("log: want %q, got %q", c.log, log)
 			}
 			if direct := c.to == "custom" || c.to == "nested" || c.to == "handle" || c.to == "none"; d.Direct != direct {
-				t.Errorf("never wrapped by retries: want %t, got %t (T-921)", direct, d.Direct)
+				t.Errorf("never wrapped by retries: want %t, got %t (S-173, T-921)", direct, d.Direct)
 			}
 		})
 	}

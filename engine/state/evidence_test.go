@@ -119,7 +119,7 @@ func TestLicense(t *testing.T) {
 		{name: "7: without an entry (S-213)", holder: tagged(tag)},
 		{name: "7: of a create that is recorded as done (S-213)", objects: map[string]string{ledgerKey: entry("")},
 			record: recordOf("Q", typeQueue, strings.Replace(heldURL, "/1/", "/2/", 1)), holder: tagged(tag)},
-		{name: "nothing", holder: queue, requests: history},
+		{name: "nothing: all of it is read (S-204)", holder: queue, requests: history},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, warned := newCloud(t), new(notes)

@@ -36,7 +36,7 @@ func (c *cloud) removeLock(t *testing.T, k *Stack) {
 }
 
 func TestLockWrittenAndReleased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // (S-85, S-89, S-432)
+	synctest.Test(t, func(t *testing.T) { // (S-85, S-88, S-89, S-432)
 		c, k := bubbleShop(t)
 		l, err := k.Lock(t.Context(), lockOptions(new(notes)))
 		if err != nil {

@@ -150,7 +150,7 @@ func TestDelete(t *testing.T) {
 		o, _ := c.Object(bucket, recordKey)
 		return ETag(o.ETag)
 	}
-	t.Run("in the order that leaves nothing unvouched for (S-74)", func(t *testing.T) {
+	t.Run("in the order that leaves nothing unvouched for (S-74, S-245)", func(t *testing.T) {
 		c, k := shop(t)
 		etag := fill(c)
 		if err := k.Delete(t.Context(), etag); err != nil {

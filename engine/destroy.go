@@ -216,8 +216,10 @@ func (d *deployment) destroy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.record == nil && d.creates != nil && len(d.creates.open) > 0 {
-		r.record = state.NewRecord(d.t.Name, d.t.Region) // a first deploy died before it saved anything
+	if r.record == nil && remains(r.presence) {
+		// A first deploy died before it saved anything, or a destroy before its last
+		// removal.
+		r.record = state.NewRecord(d.t.Name, d.t.Region)
 	}
 	if r.record == nil {
 		// It may be recorded under another prefix than the one that was named.
@@ -284,6 +286,9 @@ func (d *deployment) destroy(ctx context.Context) error {
 	return err
 }
 
+// remains tells whether there is something of a stack that goes with its record.
+func remains(p state.Presence) bool { return p.Listed && (p.Journal || p.Ledger || p.Pending) }
+
 // emptyTemplate is what a stack that is taken down is evaluated against:
 // recorded properties may hold references to secrets, and nothing else.
 var emptyTemplate = []byte(`{"Resources":{"None":{"Type":"AWS::CDK::Metadata"}}}`)
@@ -347,6 +352,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 		}
 		return err
 	}
+	d.seal() // before the record: what is left to remove then is all of this stack's
 	if err := d.discard(); err != nil && !errors.As(err, new(*state.RequestError)) && !errors.As(err, new(*state.AccessError)) {
 		return err
 	}

@@ -62,7 +62,7 @@ func (d *deployment) undo(ctx context.Context) (stopped bool) {
 	defer cancel()
 	segment := d.segment(state.RollbackClean)
 	segment.Operations = nil
-	vacant := d.vacant(cleanup, d.initial)
+	vacant := d.vacant(cleanup, d.initial || d.neverDone(cleanup))
 	var err error
 	switch {
 	case vacant:

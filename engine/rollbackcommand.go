@@ -195,6 +195,9 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	if err := d.undoneWithParent(reads, journal); err != nil {
 		return err
 	}
+	if r.record == nil {
+		r.record = state.NewRecord(d.t.Name, d.t.Region)
+	}
 	if err := d.knowRecord(reads, r.record); err != nil {
 		return err
 	}
@@ -238,13 +241,21 @@ func (d *deployment) rollable(record *state.Record, journal *state.Journal) erro
 	if journal == nil || len(journal.Segments) == 0 {
 		return &InputError{What: fmt.Sprintf("stack %s in %s has no journal: there is nothing to roll back", d.t.Name, d.t.Region)}
 	}
-	if record == nil {
+	if record == nil && !undone(journal) {
 		return &InputError{
 			What: fmt.Sprintf("stack %s in %s has a journal and no record at %s", d.t.Name, d.t.Region, d.place.RecordKey()),
 			Next: "restore an earlier version of the record from the bucket's history, or remove the journal to give up the rollback",
 		}
 	}
 	return d.place.Own(record)
+}
+
+// undone tells whether a rollback of a first deploy ended when only its journal
+// was left to remove.
+func undone(journal *state.Journal) bool {
+	return !slices.ContainsFunc(journal.Segments, func(g *state.Segment) bool {
+		return !g.InitialDeploy || len(g.Operations)+len(g.Failed) > 0
+	})
 }
 
 // known refuses logical ids that the journal does not name. Those of a nested
@@ -364,14 +375,14 @@ func (u *undoing) undoSegment(ctx context.Context, journal *state.Journal, g *st
 	if g.PreviousOutputs != nil {
 		u.publish()
 	}
+	u.seal() // before the journal: a run that is killed in between does this part again
+	if len(journal.Segments) == 1 {
+		if gone, err := u.dropEmpty(g, initial, journal); gone || err != nil {
+			return err
+		}
+	}
 	journal.Remove(g)
-	if err := u.writeJournal(journal); err != nil {
-		return err
-	}
-	if len(journal.Segments) > 0 {
-		return nil
-	}
-	return u.dropEmpty(initial)
+	return u.writeJournal(journal)
 }
 
 // publish makes the exports index say what the record says.
@@ -390,12 +401,19 @@ func (d *deployment) writeJournal(journal *state.Journal) error {
 }
 
 // dropEmpty removes the record when the rollback of a first deploy left nothing
-// in it.
-func (d *deployment) dropEmpty(initial bool) error {
+// in it, and with it the journal, of which the last segment is undone. The journal
+// goes after the record, so that a rollback which is killed in between can be run
+// again.
+func (d *deployment) dropEmpty(last *state.Segment, initial bool, journal *state.Journal) (gone bool, err error) {
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
 	if !d.vacant(ctx, initial) {
-		return nil
+		return false, nil
 	}
-	return d.removeRecord(ctx)
+	last.Operations, last.Failed = nil, nil
+	if err := d.writeJournal(journal); err != nil {
+		return false, err
+	}
+	journal.Remove(last)
+	return true, d.removeRecord(ctx)
 }

@@ -22,6 +22,8 @@ type RecordSelection struct {
 
 	// Agree, when set, is asked once for all stacks, before anything is done.
 	Agree func([]state.Ref) bool
+
+	remains bool // a name may be of a stack of which there is all but a record
 }
 
 // StateDestroy deletes the resources of recorded stacks and their records, as
@@ -61,6 +63,7 @@ func (e *Engine) StateDestroy(ctx context.Context, stacks RecordSelection, opt D
 // recordedTargets is recordedRefs for a destroy: a nested stack goes with the
 // one that it is nested in, where that goes too.
 func recordedTargets(ctx context.Context, store *state.Store, stacks RecordSelection) ([]state.Ref, error) {
+	stacks.remains = true
 	refs, err := recordedRefs(ctx, store, stacks)
 	if err != nil {
 		return nil, err
@@ -94,6 +97,11 @@ func recordedRefs(ctx context.Context, store *state.Store, stacks RecordSelectio
 				found, regions = append(found, r), append(regions, r.Region)
 			}
 		}
+		if found == nil && stacks.remains {
+			if found, regions, err = remaining(ctx, store, name, stacks.Region); err != nil {
+				return nil, err
+			}
+		}
 		switch len(found) {
 		case 0:
 			return nil, notRecorded(name, store)
@@ -104,6 +112,27 @@ func recordedRefs(ctx context.Context, store *state.Store, stacks RecordSelectio
 		}
 	}
 	return refs, nil
+}
+
+// remaining finds where there is something of a stack that has no record.
+func remaining(ctx context.Context, store *state.Store, name, region string) (found []state.Ref, regions []string, err error) {
+	all, err := store.Regions(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range all {
+		if region != "" && r != region {
+			continue
+		}
+		present, err := store.Stack(name, r).Presence(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if remains(present) {
+			found, regions = append(found, state.Ref{Stack: name, Region: r}), append(regions, r)
+		}
+	}
+	return found, regions, nil
 }
 
 // selectRecorded makes targets of records, and orders them by what they import

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/org/cdkd-action/engine/state"
 )
 
 // vacant tells, once a first deploy is undone, whether nothing is left of the
@@ -28,6 +30,24 @@ func (d *deployment) vacant(ctx context.Context, initial bool) bool {
 			d.t.Name, d.t.Region, strings.Join(open, ", "), forgetCommand(d.t.Name, AllPending))
 	}
 	return err == nil && len(open) == 0
+}
+
+// neverDone tells, of a stack with nothing on record, whether no deploy of it has
+// succeeded since the first one failed.
+func (d *deployment) neverDone(ctx context.Context) bool {
+	d.world.mu.Lock()
+	empty := len(d.world.record.Resources)+len(d.world.record.Orphans)+d.world.record.Outputs.Len() == 0
+	d.world.mu.Unlock()
+	if !empty {
+		return false
+	}
+	journal, err := d.place.ReadJournal(ctx)
+	if err != nil || journal == nil || !journal.Segments[0].InitialDeploy {
+		return false
+	}
+	return !slices.ContainsFunc(journal.Segments, func(g *state.Segment) bool {
+		return g.RunID != d.runID && (len(g.Operations) > 0 || slices.ContainsFunc(g.Failed, func(op *state.Operation) bool { return op.PhysicalID != "" }))
+	})
 }
 
 // openEnds names what stays open of a stack, by logical id.

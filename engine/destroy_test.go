@@ -16,7 +16,7 @@ import (
 // names a create to come would take back. What is gone already counts as deleted.
 // What is to be deleted with a snapshot that cannot be taken stays, and so does
 // the record of it; a record older than the policies deletes plainly (S-137,
-// S-247, S-301, S-302, S-303, S-304).
+// S-141, S-247, S-301, S-302, S-303, S-304).
 func TestDestroyGoesByPolicy(t *testing.T) {
 	for name, tt := range map[string]struct {
 		resources string
@@ -63,6 +63,9 @@ func TestDestroyGoesByPolicy(t *testing.T) {
 				t.Errorf("kept by the list: %s, want %q", retained.Body, tt.left)
 			}
 			events, _ := cloud.S3.Object(bucket, shopKey+"deployments/"+run.RunID+".jsonl")
+			if failed := strings.Contains(string(events.Body), `"result":"FAILED"`); failed != (tt.want == result.Partial) {
+				t.Errorf("by the history it failed: %t", failed)
+			}
 			if kept := strings.Contains(string(events.Body), `"RESOURCE_RETAINED"`); kept != (tt.stays && tt.want == result.Success) {
 				t.Errorf("by the history it was kept: %t", kept)
 			}

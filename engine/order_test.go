@@ -1,14 +1,24 @@
 package engine_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/internal/sandbox"
+	"github.com/org/cdkd-action/signals"
 )
 
 // A trace is what was asked, in order.
@@ -152,5 +162,112 @@ func TestRollbackAsksWhoseTheNameIs(t *testing.T) {
 	events, _ := cloud.S3.Object(bucket, shopKey+"deployments/"+run.RunID+".jsonl")
 	if n := strings.Count(string(events.Body), `"ROLLBACK_RESOURCE_SKIPPED"`); n != 2 {
 		t.Errorf("%d operations were not undone by the history, want 2: %s", n, events.Body)
+	}
+}
+
+// The region is in lower case in every key, whatever the environment or the app
+// says (S-6).
+func TestRegionInLowerCase(t *testing.T) {
+	for _, app := range []bool{true, false} {
+		e, cloud := newEngine(t)
+		dir := t.TempDir()
+		writeApp(t, dir, map[string]string{"Shop": made})
+		if app {
+			manifest := filepath.Join(dir, "manifest.json")
+			b, err := os.ReadFile(manifest)
+			if err == nil {
+				err = os.WriteFile(manifest, bytes.Replace(b, []byte("unknown-region"), []byte("US-East-1"), 1), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			config := cloud.Config()
+			config.Region = "US-East-1"
+			window := signals.Open(signals.Options{Signals: make(chan os.Signal)})
+			defer window.Close()
+			e = engine.New(engine.Config{AWS: config, Bucket: state.Wanted{Input: bucket}, Prefix: state.DefaultPrefix, Owner: "me", Window: window})
+		}
+		if run, err := e.Deploy(t.Context(), deployAll(dir)); err != nil || run.Outcome != result.Success {
+			t.Fatalf("%v %+v", err, run.Stacks)
+		}
+		for _, o := range cloud.S3.Objects(bucket) {
+			if strings.Contains(o.Key, "US-East-1") || strings.Contains(string(o.Body), "US-East-1") {
+				t.Errorf("%s: %s", o.Key, o.Body)
+			}
+		}
+	}
+}
+
+// A rollback puts back what a recorded expression stands for, and the record
+// keeps the expression (S-136).
+func TestRollbackResolvesAgain(t *testing.T) {
+	e, cloud := newEngine(t)
+	if _, err := secretsmanager.NewFromConfig(cloud.Config()).CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: aws.String("db"), SecretString: aws.String("hunter2")}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	deploy := func(value, more string, want result.Outcome) {
+		t.Helper()
+		writeApp(t, dir, map[string]string{"Shop": `"S": {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": "` + value + `{{resolve:secretsmanager:db}}"}}` + more})
+		opt := deployAll(dir)
+		opt.NoRollback = true
+		if run, err := e.Deploy(t.Context(), opt); err != nil || run.Outcome != want {
+			t.Fatalf("%v %+v", err, run.Stacks)
+		}
+	}
+	deploy("one-", "", result.Success)
+	cloud.AddFault(sandbox.Fault{Service: "ssm", Action: "PutParameter", Status: 400, Code: "ValidationException"})
+	deploy("two-", `, "Fails": {"Type": "AWS::SSM::Parameter", "DependsOn": "S", "Properties": {"Type": "String", "Name": "/fails", "Value": "x"}}`, result.Failed)
+	if run, err := e.Rollback(t.Context(), engine.RollbackOptions{Stack: "Shop", ResourceTimeout: time.Minute}); err != nil || run.Outcome != result.Success {
+		t.Fatalf("%v %+v", err, run.Stacks)
+	}
+	topic, err := sns.NewFromConfig(cloud.Config()).GetTopicAttributes(t.Context(), &sns.GetTopicAttributesInput{TopicArn: aws.String("arn:aws:sns:us-east-1:123456789012:Shop-S")})
+	if err != nil || topic.Attributes["DisplayName"] != "one-hunter2" {
+		t.Errorf("the topic is %v (%v)", topic, err)
+	}
+	record, _ := cloud.S3.Object(bucket, shopKey+"state.json")
+	if !strings.Contains(string(record.Body), "one-{{resolve:secretsmanager:db}}") || strings.Contains(string(record.Body), "hunter2") {
+		t.Errorf("recorded: %s", record.Body)
+	}
+}
+
+// What a stack read before stays among its imports while a deploy is under way
+// and when it fails, and goes only with one that succeeds (S-77).
+func TestImportsAreUnitedUntilTheEnd(t *testing.T) {
+	e, cloud := newEngine(t)
+	dir := t.TempDir()
+	producer := made + `}, "Outputs": {"A": {"Value": "a", "Export": {"Name": "a"}}, "B": {"Value": "b", "Export": {"Name": "b"}}`
+	deploy := func(export, more string, want result.Outcome) []state.Import {
+		t.Helper()
+		writeApp(t, dir, map[string]string{"Maker": producer, "Shop": `"Q": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "user", "DisplayName": {"Fn::ImportValue": "` + export + `"}}}` + more})
+		opt := deployAll(dir)
+		opt.NoRollback = true
+		if run, err := e.Deploy(t.Context(), opt); err != nil || run.Outcome != want {
+			t.Fatalf("%v %+v", err, run.Stacks)
+		}
+		o, _ := cloud.S3.Object(bucket, shopKey+"state.json")
+		r, err := state.ParseRecord(shopKey+"state.json", o.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Imports
+	}
+	of := func(names ...string) (imports []state.Import) {
+		for _, n := range names {
+			imports = append(imports, state.Import{SourceStack: "Maker", SourceRegion: "us-east-1", ExportName: n})
+		}
+		return imports
+	}
+	if diff := cmp.Diff(of("a"), deploy("a", "", result.Success)); diff != "" {
+		t.Error(diff)
+	}
+	no := cloud.AddFault(sandbox.Fault{Service: "ssm", Action: "PutParameter", Status: 400, Code: "ValidationException"})
+	if diff := cmp.Diff(of("a", "b"), deploy("b", `, "Fails": {"Type": "AWS::SSM::Parameter", "DependsOn": "Q", "Properties": {"Type": "String", "Name": "/fails", "Value": "x"}}`, result.Failed)); diff != "" {
+		t.Error(diff)
+	}
+	cloud.RemoveFault(no)
+	if diff := cmp.Diff(of("b"), deploy("b", "", result.NoChange)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -310,6 +310,23 @@ func TestLockTakeover(t *testing.T) {
 	}
 }
 
+// A takeover removes no earlier versions of the lock before it has it again
+// (S-93).
+func TestTakeoverPurgesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, k := bubbleShop(t)
+		versioned(t, k.store)
+		c.holdBy("dead", at(0))
+		c.requests()
+		l, err := k.Lock(t.Context(), lockOptions(new(notes)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Release(t.Context())
+		c.wantRequests(t, "PutObject "+lockKey, "GetObject "+lockKey, "DeleteObject "+lockKey, "PutObject "+lockKey, "GetObject "+ledgerKey)
+	})
+}
+
 func TestLockAdoptsItsOwnWrite(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -3,6 +3,8 @@ package state
 import (
 	"bytes"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -28,10 +30,32 @@ func TestEarlierVersions(t *testing.T) {
 			t.Errorf("%s is in %d earlier versions, want %d (%v)", tt.holds, got, tt.want, err)
 		}
 	}
+	c.requests()
 	if err := k.PurgeVersions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	deletes := 0
+	for _, r := range c.requests() {
+		if r == "DeleteObjects" {
+			deletes++
+		}
+	}
+	if deletes != 2+1+1 { // of the record in two parts (S-22)
+		t.Errorf("%d requests to delete, want 4", deletes)
+	}
 	if got, err := k.EarlierVersions(t.Context(), func([]byte) bool { return true }); err != nil || got != 0 {
 		t.Errorf("%d earlier versions are left (%v)", got, err)
+	}
+}
+
+// What of many could not be deleted is said of each, and the rest goes (S-22).
+func TestDeletesThatFail(t *testing.T) {
+	c, k := shop(t)
+	c.on("DeleteObjects", "", 0, 1, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.Write([]byte(`<DeleteResult><Error><Key>a</Key><Code>AccessDenied</Code></Error><Error><Key>b</Key><Code>InternalError</Code></Error></DeleteResult>`))
+	})
+	err := k.store.removeAll(t.Context(), []string{"a", "b", "c"})
+	if err == nil || !strings.Contains(err.Error(), "delete a: AccessDenied") || !strings.Contains(err.Error(), "delete b: InternalError") || strings.Contains(err.Error(), "delete c") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -60,6 +60,7 @@ func TestRegistryDecides(t *testing.T) { // (S-264)
 		{name: "2: the marker names us", objects: with(markerKey, `{"prefix":"cdkd","future":1}`), requests: []string{get}, after: "cdkd"},
 		{name: "3: recorded without a marker, nobody else: claimed", objects: mine, requests: []string{get, list, list, put}, after: "cdkd"},
 		{name: "3: recorded without a marker, another records it", objects: with(xRecord, ownRecord), found: "x"},
+		{name: "3: the folder of the registry is no prefix (S-24)", objects: with("_cdkd-registry/Shop/eu-west-1/state.json", ownRecord), after: "cdkd"},
 		{name: "3: another with a slash at its end records it", objects: with("x//Shop/eu-west-1/state.json", ownRecord), found: "x/"},
 		{name: "3: the empty prefix records it", objects: with("/Shop/eu-west-1/state.json", ownRecord), found: ""},
 		{name: "3: another region or stack is nothing", objects: with("x/Shop/us-east-1/state.json", ownRecord, "x/Shop2/eu-west-1/state.json", ownRecord), after: "cdkd"},

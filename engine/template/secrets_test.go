@@ -169,10 +169,10 @@ func TestOutputs(t *testing.T) {
 	for _, c := range []struct{ name, value, export, refused string }{
 		{"Plain", `"id"`, "", ""},
 		{"Exported", `"id"`, "S-x", ""},
-		{"Secret", `"` + token + `"`, "", "its name contains a secret"}, // T-303, S-161
-		{"Shadow", `1`, "", "its name Plain is that of another output"}, // T-302
+		{"Secret", `"` + token + `"`, "", "its name contains a secret"}, // T-303, S-37, S-161
+		{"Shadow", `1`, "", "its name Plain is that of another output"}, // T-302, S-37
 		{"Own", `1`, "Own", ""},                                         // T-302
-		{"Reuse", `1`, "Off", ""},                                       // T-302
+		{"Reuse", `1`, "Off", ""},                                       // T-302, S-37
 	} {
 		v, export, exported, err := s.Output(t.Context(), c.name)
 		var refused *template.ExportError

@@ -349,9 +349,7 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 	} else {
 		d.res.Counts.Unchanged = len(d.Changes)
 		if err := d.holdExports(ctx); err != nil {
-			var wg routine.Group
-			d.finishHistory(&wg, err)
-			wg.Wait()
+			d.finishHistory(err)
 			return err // nothing was done that could be undone
 		}
 	}
@@ -430,7 +428,7 @@ func (d *deployment) succeed(before reading, differs bool, err error) error {
 			})
 		}
 	}
-	d.finishHistory(&wg, err)
+	d.finishHistory(err)
 	wg.Wait()
 	if err == nil {
 		d.e.withoutBaseline(d)
@@ -444,9 +442,7 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 	if d.initial && len(d.completed) == 0 && len(d.failed) == 0 {
 		// Nothing was done, so there is nothing to record: not even a stack.
 		d.forget()
-		var wg routine.Group
-		d.finishHistory(&wg, cause)
-		wg.Wait()
+		d.finishHistory(cause)
 		return cause
 	}
 	d.keepReferences()
@@ -486,9 +482,7 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 	if !interrupted && !lost {
 		d.seal()
 	}
-	var wg routine.Group
-	d.finishHistory(&wg, cause)
-	wg.Wait()
+	d.finishHistory(cause)
 	return cause
 }
 

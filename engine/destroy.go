@@ -273,10 +273,9 @@ func (d *deployment) destroy(ctx context.Context) error {
 		d.world.mu.Unlock()
 	}
 	err = d.removeAll(ctx)
-	var wg routine.Group
-	d.finishHistory(&wg, err)
-	wg.Wait()
+	d.finishHistory(err)
 	if d.purge && err == nil && len(d.res.Unaddressed) == 0 {
+		d.finishing.Wait()
 		purging, cancel := d.e.config.Window.Cleanup(journalLimit)
 		defer cancel()
 		if err := d.place.PurgeEvents(purging); err != nil {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -159,6 +158,7 @@ func (d *deployment) tidyLock(ctx context.Context) {
 // effect: whoever came next would plan from a record that is about to change.
 func (d *deployment) release() {
 	d.tidying.Wait()
+	defer d.finishing.Wait()
 	if d.lock == nil {
 		return
 	}
@@ -176,13 +176,12 @@ func (d *deployment) release() {
 		}
 	}
 	d.e.locks.drop(d.lock)
-	d.finishing.Wait()
 }
 
-// finishHistory ends the run's history; a nested stack's goes on in its
-// parent's. The group waits for it, but not once a signal came: the lock is
-// then given back first.
-func (d *deployment) finishHistory(wg *routine.Group, err error) {
+// finishHistory begins to end the run's history; a nested stack's goes on in
+// its parent's. The lock is given back beside it: the index of runs is guarded
+// by its version and no other run writes this one's history.
+func (d *deployment) finishHistory(err error) {
 	if d.history == nil || d.t.parent != nil {
 		return
 	}
@@ -196,17 +195,9 @@ func (d *deployment) finishHistory(wg *routine.Group, err error) {
 	}
 	c := d.res.Counts
 	counts := &state.Counts{Created: c.Created, Updated: c.Updated, Deleted: c.Deleted, Failed: c.Failed, Skipped: c.Skipped}
-	ended := make(chan struct{})
 	d.finishing.Go(func() {
-		defer close(ended)
 		ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 		defer cancel()
 		d.history.Finish(ctx, outcome, counts, failure)
-	})
-	wg.Go(func() {
-		select {
-		case <-ended:
-		case <-d.e.config.Window.Draining():
-		}
 	})
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
-	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -227,9 +226,7 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	d.emitSettled()
 	err = d.undoJournal(ctx, journal, opt)
 	d.seal()
-	var wg routine.Group
-	d.finishHistory(&wg, err)
-	wg.Wait()
+	d.finishHistory(err)
 	return err
 }
 

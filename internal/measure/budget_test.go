@@ -8,20 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/org/cdkd-action/internal/sandbox"
 )
-
-// A budget is what a run may cost. Those without a limit of their own are what
-// was reached: who has a reason to spend more changes them here.
-type budget struct{ requests, chain int }
-
-var budgets = map[string]budget{
-	first.name: {requests: 135, chain: 11}, // 10, or 11 when a save is under way as the last resource is done
-	same.name:  {requests: 12, chain: 4},
-	eight.name: {requests: 22, chain: 7},
-	gone.name:  {requests: 80, chain: 13}, // two for earlier versions of the lock and one for the ledger, beside others
-}
 
 func TestBudgets(t *testing.T) {
 	if testing.Short() {
@@ -35,7 +22,7 @@ func TestBudgets(t *testing.T) {
 	// Slow enough for requests that do not wait for each other to overlap, on a
 	// busy machine too.
 	const latency = 200 * time.Millisecond
-	g, err := prepare(t.Context(), program, t.TempDir(), latency)
+	g, err := prepare(t.Context(), program, t.TempDir(), latency, wide.upstream())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,30 +68,6 @@ func TestBudgets(t *testing.T) {
 	for _, c := range []chapter{same, eight, gone} {
 		within(c.name+", after many runs", budgets[c.name], play(c))
 	}
-}
-
-// withoutPartial leaves out what is written while a run goes on, whose number
-// depends on how long that takes: the record and the history, except the last
-// time.
-func withoutPartial(log []sandbox.Request) []sandbox.Request {
-	written := map[string]int{}
-	for _, r := range log {
-		if partial(r) {
-			written[r.Resource]++
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(log), func(r sandbox.Request) bool {
-		if !partial(r) {
-			return false
-		}
-		written[r.Resource]--
-		return written[r.Resource] > 0
-	})
-}
-
-func partial(r sandbox.Request) bool {
-	return r.Action == "PutObject" && strings.HasPrefix(r.Resource, bucket+"/") &&
-		(strings.HasSuffix(r.Resource, "/state.json") || strings.HasSuffix(r.Resource, ".jsonl"))
 }
 
 // holdSize holds the size of the released binary, and that it is measured as it

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/org/cdkd-action/internal/sandbox"
 )
@@ -36,5 +37,32 @@ func chain(log []sandbox.Request) []sandbox.Request {
 		longest = append(longest, answered[i])
 	}
 	slices.SortStableFunc(longest, func(a, b sandbox.Request) int { return cmp.Compare(a.Start.UnixNano(), b.Start.UnixNano()) })
+	return longest
+}
+
+// atLeast is how long the longest sequence takes of which each part waits for
+// the one before it: a request as long as the network does, one that has Cloud
+// Control do something as long as that takes.
+func atLeast(log []sandbox.Request) (longest time.Duration) {
+	log = slices.Clone(log)
+	for i, r := range log {
+		if r.Service == "cloudcontrolapi" && change(r) {
+			log[i].End = r.End.Add(cloudControlDelay)
+		}
+	}
+	slices.SortStableFunc(log, func(a, b sandbox.Request) int { return a.End.Compare(b.End) })
+	total := make([]time.Duration, len(log))
+	for i, r := range log {
+		for j := range i {
+			if !log[j].End.After(r.Start) {
+				total[i] = max(total[i], total[j])
+			}
+		}
+		total[i] += latency
+		if r.Service == "cloudcontrolapi" && change(r) {
+			total[i] += cloudControlDelay
+		}
+		longest = max(longest, total[i])
+	}
 	return longest
 }

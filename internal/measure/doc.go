@@ -1,12 +1,15 @@
 // Command measure says what a deploy costs: requests, round trips, time and
-// memory, on a stack of 48 independent resources.
+// memory, on a stack of 48 independent resources and on the shapes of apps that
+// people deploy.
 //
 // What is measured is the released binary, run as the step of a workflow
 // against the sandbox. Every request from the start of the process counts, and
 // each takes as long as it would over a network. Where a figure has a limit, it
 // stands beside it.
 //
-//	go run ./internal/measure            the table of docs/figures.md
+//	go run ./internal/measure            the tables of docs/performance.md
+//	go run ./internal/measure -update    and writes them there
+//	go run ./internal/measure -hold      and fails when a budget is exceeded
 //	go run ./internal/measure -requests  and what was sent when
 //	go run ./internal/measure -calls     what each command asks, as there
 //	go test -bench . ./internal/measure  the same runs as benchmarks

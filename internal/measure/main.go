@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,16 +24,29 @@ func main() {
 	requests := flag.Bool("requests", false, "show what was sent in the last round, and when")
 	tabulate := flag.Bool("calls", false, "show what each command asks of AWS, instead of what it costs")
 	program := flag.String("program", "", "the binary to measure; built when not given")
+	hold := flag.Bool("hold", false, "fail when a run sends more requests than its budget, or more of them one after another")
+	update := flag.Bool("update", false, "write the tables into "+document+", which takes the root of the repository as working folder")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := report(ctx, os.Stdout, *program, max(*repeat, 1), *requests, *tabulate); err != nil {
+	if err := command(ctx, *program, max(*repeat, 1), *requests, *tabulate, *update, *hold); err != nil {
 		fmt.Fprintln(os.Stderr, "measure:", err)
 		os.Exit(1)
 	}
 }
 
-func report(ctx context.Context, out io.Writer, program string, repeat int, requests, tabulate bool) error {
+func command(ctx context.Context, program string, repeat int, requests, tabulate, update, hold bool) error {
+	if !update {
+		return report(ctx, os.Stdout, program, repeat, requests, tabulate, hold)
+	}
+	var measured bytes.Buffer
+	if err := report(ctx, io.MultiWriter(os.Stdout, &measured), program, repeat, false, false, false); err != nil {
+		return err
+	}
+	return rewrite(document, fmt.Sprintf("Measured on %s.\n\n%s", time.Now().UTC().Format("2 January 2006"), measured.String()))
+}
+
+func report(ctx context.Context, out io.Writer, program string, repeat int, requests, tabulate, hold bool) error {
 	if program == "" {
 		dir, err := os.MkdirTemp("", "cdkd-action-build-")
 		if err != nil {
@@ -44,26 +60,39 @@ func report(ctx context.Context, out io.Writer, program string, repeat int, requ
 	if tabulate {
 		return calls(ctx, out, program)
 	}
-	chapters := []chapter{first, same, eight, gone, ten}
+	stories := [][]chapter{{first, same, eight, gone, ten}}
+	for _, shape := range shapes {
+		stories = append(stories, shape.chapters())
+	}
+	chapters := slices.Concat(stories...)
 	samples := map[string][]sample{}
 	for range repeat {
-		err := story(ctx, program, chapters, func(c chapter, s sample) { samples[c.name] = append(samples[c.name], s) })
-		if err != nil {
-			return err
+		for _, s := range stories {
+			err := story(ctx, program, s, func(c chapter, s sample) { samples[c.name] = append(samples[c.name], s) })
+			if err != nil {
+				return err
+			}
 		}
 	}
 	t := table.NewWriter()
-	t.AppendHeader(table.Row{"48 resources, 100 ms a request", "requests", "one after another", "time", "needed", "time/needed", "first request after", "memory", "limits"})
+	t.AppendHeader(table.Row{"100 ms a request", "requests", "avoidable", "one after another", "time", "needed", "time/needed", "first request after", "processor", "memory", "limits"})
+	var sequences strings.Builder
+	var over []error
 	for _, c := range chapters {
-		m := middle(samples[c.name])
-		needed, ratio := "", ""
-		if c.needs != nil {
-			least := least(c.needs, latency)
-			needed, ratio = ms(least), fmt.Sprintf("%.2f", float64(m.wall)/float64(least))
+		m := best(samples[c.name])
+		kept := needed(m.log)
+		sequence := chain(kept)
+		least := bound(c, kept)
+		t.AppendRow(table.Row{
+			c.name, len(m.log), len(m.log) - len(kept), len(sequence), ms(m.wall), ms(least), fmt.Sprintf("%.2f", float64(m.wall)/float64(least)),
+			ms(m.first), ms(m.cpu), mb(m.peak), c.limit,
+		})
+		if b, ok := budgets[c.name]; hold && ok && (len(kept) > b.requests || len(sequence) > b.chain) {
+			over = append(over, fmt.Errorf("%s: %d requests that count, %d one after another; at most %d and %d are in the budget", c.name, len(kept), len(sequence), b.requests, b.chain))
 		}
-		t.AppendRow(table.Row{c.name, len(m.log), len(chain(m.log)), ms(m.wall), needed, ratio, ms(m.first), mb(m.peak), c.limit})
+		fmt.Fprintf(&sequences, "- %s: %s\n", c.name, strings.Join(purposes(sequence), ", "))
 	}
-	fmt.Fprintf(out, "%s\n\nA first deploy needs, one after another:\n\n", t.RenderMarkdown())
+	fmt.Fprintf(out, "%s\n\nWhat was sent one after another:\n\n%s\nA first deploy of the wide stack needs, one after another:\n\n", t.RenderMarkdown(), sequences.String())
 	for _, n := range firstDeploy() {
 		fmt.Fprintf(out, "- for %s: %s\n", n.what, strings.Join(n.calls, ", "))
 	}
@@ -73,7 +102,7 @@ func report(ctx context.Context, out io.Writer, program string, repeat int, requ
 			list(out, samples[c.name][repeat-1].log)
 		}
 	}
-	return nil
+	return errors.Join(over...)
 }
 
 // list shows the requests of a run in the order in which they were sent. Those
@@ -93,19 +122,37 @@ func list(out io.Writer, log []sandbox.Request) {
 	}
 }
 
-// middle takes each figure's middle value: one slow run says more about the
-// machine than about the program.
-func middle(samples []sample) sample {
-	by := func(less func(a, b sample) int) sample {
-		sorted := slices.SortedStableFunc(slices.Values(samples), less)
-		return sorted[len(sorted)/2]
-	}
+// best takes each figure's lowest value: what else the machine does only adds to
+// it.
+func best(samples []sample) sample {
+	by := func(less func(a, b sample) int) sample { return slices.MinFunc(samples, less) }
 	return sample{
-		log:   by(func(a, b sample) int { return len(chain(a.log)) - len(chain(b.log)) }).log,
-		wall:  by(func(a, b sample) int { return int(a.wall - b.wall) }).wall,
-		first: by(func(a, b sample) int { return int(a.first - b.first) }).first,
-		peak:  by(func(a, b sample) int { return int(a.peak - b.peak) }).peak,
+		log:   by(func(a, b sample) int { return len(chain(needed(a.log))) - len(chain(needed(b.log))) }).log,
+		wall:  by(func(a, b sample) int { return cmp.Compare(a.wall, b.wall) }).wall,
+		first: by(func(a, b sample) int { return cmp.Compare(a.first, b.first) }).first,
+		cpu:   by(func(a, b sample) int { return cmp.Compare(a.cpu, b.cpu) }).cpu,
+		peak:  by(func(a, b sample) int { return cmp.Compare(a.peak, b.peak) }).peak,
 	}
+}
+
+// bound is how long a chapter takes at least: by its reviewed needs, or else by
+// what it was seen to send.
+func bound(c chapter, sent []sandbox.Request) time.Duration {
+	if c.needs != nil {
+		return least(c.needs, latency)
+	}
+	return atLeast(sent)
+}
+
+func purposes(sequence []sandbox.Request) (all []string) {
+	for _, r := range sequence {
+		what := purpose(r)
+		if what == changes || what == reads || what == lookUps {
+			what = r.Action
+		}
+		all = append(all, what)
+	}
+	return all
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }

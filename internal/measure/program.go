@@ -13,6 +13,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
@@ -20,6 +24,11 @@ import (
 )
 
 const bucket = "measure-state"
+
+// cloudControlDelay is how long Cloud Control works on a request: about what was
+// measured that it adds to a service's own call. docs/performance.md has the
+// source.
+const cloudControlDelay = 5 * time.Second
 
 // build makes the binary as the Dockerfile does.
 func build(ctx context.Context, dir string) (program string, err error) {
@@ -42,9 +51,9 @@ type ground struct {
 
 // prepare starts an AWS in which each request takes as long as latency says.
 // close must be called.
-func prepare(ctx context.Context, program, dir string, latency time.Duration) (g *ground, err error) {
+func prepare(ctx context.Context, program, dir string, latency time.Duration, upstream sandbox.Upstream) (g *ground, err error) {
 	g = &ground{program: program, dir: dir}
-	if g.aws, err = sandbox.Start(ctx, sandbox.Options{}); err != nil {
+	if g.aws, err = sandbox.Start(ctx, sandbox.Options{Upstream: upstream, ProgressDelay: cloudControlDelay}); err != nil {
 		return nil, err
 	}
 	g.aws.S3.AddBucket(bucket, "us-east-1", "")
@@ -55,8 +64,22 @@ func prepare(ctx context.Context, program, dir string, latency time.Duration) (g
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare the state bucket: %w", err), g.aws.Close())
 	}
+	if upstream == sandbox.Moto {
+		g.warm(ctx)
+	}
 	g.aws.SetLatency("", "", latency)
 	return g, nil
+}
+
+// warm has moto load the services of networks, which takes it seconds the first
+// time. What it answers does not matter.
+func (g *ground) warm(ctx context.Context) {
+	cfg := g.aws.Config()
+	_, _ = ec2.NewFromConfig(cfg).DescribeInstances(ctx, &ec2.DescribeInstancesInput{})
+	_, _ = ec2.NewFromConfig(cfg).DescribeNetworkAcls(ctx, &ec2.DescribeNetworkAclsInput{})
+	_, _ = ecs.NewFromConfig(cfg).ListClusters(ctx, &ecs.ListClustersInput{})
+	_, _ = elb.NewFromConfig(cfg).DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{})
+	_, _ = iam.NewFromConfig(cfg).ListRoles(ctx, &iam.ListRolesInput{})
 }
 
 func (g *ground) close() error { return g.aws.Close() }
@@ -66,6 +89,7 @@ type sample struct {
 	log   []sandbox.Request
 	wall  time.Duration // of the process
 	first time.Duration // from its start to the first request
+	cpu   time.Duration // of the processors, the system's part included
 	peak  int64         // bytes of memory in use at most; 0 where the system does not tell
 }
 
@@ -76,7 +100,7 @@ func (g *ground) run(ctx context.Context, c chapter, app string) (sample, error)
 	if err != nil {
 		return sample{}, err
 	}
-	stacks := stackName
+	stacks := c.app.stack()
 	if strings.HasPrefix(c.command, "state ") {
 		stacks = "" // it is about all that there are
 	}
@@ -99,6 +123,9 @@ func (g *ground) run(ctx context.Context, c chapter, app string) (sample, error)
 	peak := watch(cmd.Process.Pid)
 	err = cmd.Wait()
 	s := sample{wall: time.Since(start), peak: peak(), log: g.aws.Log()}
+	if cmd.ProcessState != nil {
+		s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
 	if (err != nil) != c.fails {
 		return s, fmt.Errorf("%s of %s: %v\n%s", c.command, app, err, out.String())
 	}

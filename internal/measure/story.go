@@ -17,11 +17,18 @@ var (
 
 const latency = 100 * time.Millisecond
 
-// A chapter is one run of the program on the wide stack.
+// A source is an app of one stack that can be laid out as a cloud assembly.
+type source interface {
+	write(dir string) error
+	stack() string
+	upstream() sandbox.Upstream // the emulator that has all of its types
+}
+
+// A chapter is one run of the program on an app.
 type chapter struct {
 	name        string
 	command     string
-	app         app
+	app         source
 	concurrency string // "" is the default
 
 	needs []need // what the result waits for; nil where nobody reviewed it
@@ -32,7 +39,7 @@ type chapter struct {
 
 var (
 	first = chapter{name: "first deploy", command: "deploy", app: wide, needs: firstDeploy(), limit: "time ≤ 1.3 × needed, memory ≤ 120 MB, first request ≤ 150 ms"}
-	same  = chapter{name: "deploy without a change", command: "deploy", app: wide, limit: "requests ≤ 12, one after another ≤ 4"}
+	same  = chapter{name: "deploy without a change", command: "deploy", app: wide, limit: "requests ≤ 10, one after another ≤ 3"}
 	eight = chapter{name: "update of 8 queues", command: "deploy", app: changed}
 	gone  = chapter{name: "destroy", command: "destroy", app: changed}
 	ten   = chapter{name: "first deploy, `concurrency: 10`", command: "deploy", app: wide, concurrency: "10", needs: firstDeploy()}
@@ -45,7 +52,7 @@ func story(ctx context.Context, program string, chapters []chapter, tell func(ch
 		return fmt.Errorf("make a folder to measure in: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	g, err := prepare(ctx, program, dir, latency)
+	g, err := prepare(ctx, program, dir, latency, chapters[0].app.upstream())
 	if err != nil {
 		return err
 	}

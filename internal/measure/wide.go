@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/org/cdkd-action/internal/sandbox"
 )
 
 // stackName is the stack of the wide app.
@@ -18,6 +20,10 @@ type app struct {
 }
 
 type object = map[string]any
+
+func (app) stack() string { return stackName }
+
+func (app) upstream() sandbox.Upstream { return sandbox.Kumo }
 
 // write lays the app out as a cloud assembly.
 func (a app) write(dir string) error {

@@ -118,7 +118,7 @@ func TestWhoLocks(t *testing.T) {
 		}, nil},
 		{"deploy", nil, func(ctx context.Context) error { return deploy(ctx, false) }, []string{"deploy"}},
 		{"diff", nil, func(ctx context.Context) error { _, err := e.Diff(ctx, engine.DiffOptions{Selection: sel}); return err }, nil},
-		{"list", nil, func(context.Context) error { _, err := e.List(sel); return err }, nil},
+		{"list", nil, func(ctx context.Context) error { _, err := e.List(ctx, sel); return err }, nil},
 		{"state list", nil, func(ctx context.Context) error { _, err := e.StateList(ctx); return err }, nil},
 		{"state info", nil, func(ctx context.Context) error { _, err := e.StateInfo(ctx); return err }, nil},
 		{"state show", nil, func(ctx context.Context) error { _, err := e.StateShow(ctx, "Shop", ""); return err }, nil},

@@ -20,7 +20,24 @@ import (
 	"github.com/org/cdkd-action/internal/sandbox"
 )
 
-var everyRequest = flag.Bool("every-request", false, "let TestCrash disturb every request, each in every way, and TestInterrupted interrupt each")
+var (
+	everyRequest = flag.Bool("every-request", false, "let TestCrash disturb every request, each in every way, and TestInterrupted interrupt each")
+	share        = part{1, 1}
+)
+
+func init() { flag.Var(&share, "share", "`K/N`: with -every-request, only the Kth of N parts") }
+
+// A part is the first of the numbers and each nth after it.
+type part struct{ first, of int }
+
+func (p *part) String() string      { return fmt.Sprintf("%d/%d", p.first, p.of) }
+func (p *part) has(number int) bool { return number%p.of == p.first-1 }
+func (p *part) Set(text string) error {
+	if _, err := fmt.Sscanf(text, "%d/%d", &p.first, &p.of); err != nil || p.first < 1 || p.first > p.of {
+		return fmt.Errorf("want K/N with K from 1 to N")
+	}
+	return nil
+}
 
 // A tally counts what became of disturbed runs.
 type tally struct{ tried, converged, refused, wrong atomic.Int64 }
@@ -42,12 +59,12 @@ func TestCrash(t *testing.T) {
 		t.Skip("disturbs some dozens of deploys")
 	}
 	var counts [4]tally
+	lab := newCrashLab(t)
 	seen := kinds{seen: map[sandbox.Fault]bool{}}
 	t.Run("", func(t *testing.T) {
 		for i, story := range crashStories {
 			t.Run(story.name, func(t *testing.T) {
-				aws := startMoto(t)
-				want := newCrashWorld(t, aws).undisturbed(story)
+				want := lab.world(t).undisturbed(story)
 				cases := seen.cases(want.log)
 				if *everyRequest {
 					cases = everyCase(want.log)
@@ -55,7 +72,8 @@ func TestCrash(t *testing.T) {
 				t.Parallel()
 				for _, c := range cases {
 					t.Run(c.name, func(t *testing.T) {
-						w := newCrashWorld(t, aws)
+						t.Parallel()
+						w := lab.world(t)
 						if !w.disturb(story, c.disturbance) {
 							if !*everyRequest {
 								t.Error("there was no such request")
@@ -172,61 +190,20 @@ func TestStraysAfterForceUnlock(t *testing.T) {
 	}
 	w := newCrashWorld(t, startMoto(t))
 	w.must([]string{"deploy", "--app", "crash"})
-	before := sorts(w.made())
+	before := sorts(made(w.t, w.aws.Sandbox))
 	killed := disturbance{"killed after", sandbox.Fault{Service: "sns", Action: "CreateTopic", Mentions: "Crash-Added", Hold: true, Drop: true, After: true}, true}
 	if !w.disturb(crashStory{run: []string{"deploy", "--app", "broken"}}, killed) {
 		t.Fatal("the topic was not made")
 	}
-	if made := sorts(w.made()); slices.Equal(made, before) {
+	if there := sorts(made(w.t, w.aws.Sandbox)); slices.Equal(there, before) {
 		t.Fatal("the topic is not there")
 	}
 	w.must([]string{"force-unlock", "Crash"})
 	w.must([]string{"deploy", "--app", "crash"})
 	w.must([]string{"deploy", "--app", "crash"})
-	if made := sorts(w.made()); !slices.Equal(made, before) {
-		t.Errorf("made:\n%s\nwant:\n%s", strings.Join(made, "\n"), strings.Join(before, "\n"))
+	if there := sorts(made(w.t, w.aws.Sandbox)); !slices.Equal(there, before) {
+		t.Errorf("made:\n%s\nwant:\n%s", strings.Join(there, "\n"), strings.Join(before, "\n"))
 	}
-}
-
-// A crashWorld is an AWS, a bucket and a directory for one story.
-type crashWorld struct {
-	t   *testing.T
-	aws *sandbox.Sandbox
-	dir string
-
-	refused bool // what may be another's was not taken
-}
-
-// startMoto starts an AWS that knows networks, and the tags of all that the
-// stack has.
-func startMoto(t *testing.T) *sandbox.Sandbox {
-	t.Helper()
-	if _, err := exec.LookPath("moto_server"); err != nil {
-		t.Skip("needs moto_server")
-	}
-	aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.Moto, Stored: shaped(t, "crash")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { aws.Close() })
-	return aws
-}
-
-// newCrashWorld makes the AWS an empty one with a state bucket.
-func newCrashWorld(t *testing.T, aws *sandbox.Sandbox) *crashWorld {
-	t.Helper()
-	if err := aws.Reset(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	aws.S3.AddBucket(stateBucket, "us-east-1", "")
-	dir := t.TempDir()
-	for _, app := range []string{"crash", "broken"} {
-		if err := os.CopyFS(filepath.Join(dir, app), os.DirFS("testdata/crash")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	breakApp(t, filepath.Join(dir, "broken", "Crash.template.json"))
-	return &crashWorld{t: t, aws: aws, dir: dir}
 }
 
 // breakApp changes resources, adds one, and adds another that AWS refuses when
@@ -283,8 +260,8 @@ type calmEnd struct {
 
 func (w *crashWorld) undisturbed(s crashStory) calmEnd {
 	w.t.Helper()
-	before := w.made()
-	w.prepare(s)
+	before := made(w.t, w.aws.Sandbox)
+	w.prepare(s.before)
 	w.aws.ClearLog()
 	cmd, out := w.command(s.run)
 	if err := cmd.Run(); (err != nil) != (s.name == "failed deploy") {
@@ -292,29 +269,18 @@ func (w *crashWorld) undisturbed(s crashStory) calmEnd {
 	}
 	end := calmEnd{log: w.aws.Log()}
 	w.must(s.after)
-	end.made, end.kept = w.made(), w.kept()
+	end.made, end.kept = made(w.t, w.aws.Sandbox), w.kept()
 	if s.name == "destroy" && !slices.Equal(end.made, before) {
 		w.t.Fatalf("before: %v\nafter: %v", before, end.made)
 	}
 	return end
 }
 
-// prepare does what a story is preceded by.
-func (w *crashWorld) prepare(s crashStory) {
-	w.t.Helper()
-	for _, args := range s.before {
-		cmd, out := w.command(args)
-		if err := cmd.Run(); (err != nil) != slices.Contains(args, "--no-rollback") {
-			w.t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-	}
-}
-
 // disturb does to a request what is wanted, and reports whether there was such
 // a one.
 func (w *crashWorld) disturb(s crashStory, d disturbance) bool {
 	w.t.Helper()
-	w.prepare(s)
+	w.prepare(s.before)
 	w.aws.ClearLog() // of what an earlier test disturbed
 	f := d.fault
 	f.ID, f.Count = "disturbed", 1
@@ -385,8 +351,8 @@ func (w *crashWorld) rerun(s crashStory, d disturbance, want calmEnd) bool {
 		w.t.Errorf("%s: %v\n%s", strings.Join(s.after, " "), err, out)
 		return false
 	}
-	made, kept := w.made(), w.kept()
-	if got, want := sorts(made), sorts(want.made); !slices.Equal(got, want) {
+	there, kept := made(w.t, w.aws.Sandbox), w.kept()
+	if got, want := sorts(there), sorts(want.made); !slices.Equal(got, want) {
 		w.t.Errorf("made:\n%s\nwant:\n%s\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), out)
 	}
 	for key, text := range want.kept {
@@ -513,10 +479,10 @@ func (w *crashWorld) kept() map[string]string {
 			kept[o.Key] = ""
 		}
 	}
-	for _, made := range w.made() {
-		kind, id, _ := strings.Cut(made, " ")
+	for _, line := range made(w.t, w.aws.Sandbox) {
+		kind, id, _ := strings.Cut(line, " ")
 		if kind != "statement" && !ids[id] && len(ids) > 0 {
-			w.t.Errorf("no record names %s", made)
+			w.t.Errorf("no record names %s", line)
 		}
 	}
 	return kept
@@ -538,7 +504,8 @@ func (w *crashWorld) recorded(key string, body []byte, ids map[string]bool) stri
 		ids[r.PhysicalID] = true
 	}
 	for name, v := range record.Outputs {
-		lines = append(lines, fmt.Sprintf("output %s %v", name, v))
+		value := strings.ReplaceAll(fmt.Sprint(v), w.aws.URL, "https://aws")
+		lines = append(lines, fmt.Sprintf("output %s %s", name, value))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")

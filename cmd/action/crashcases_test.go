@@ -55,10 +55,14 @@ type crashCase struct {
 	disturbance
 }
 
-// everyCase disturbs every request, in every way.
+// everyCase disturbs every request, in every way, or a share of that which has
+// of all requests and of all ways.
 func everyCase(log []sandbox.Request) (cases []crashCase) {
-	for _, d := range disturbances {
+	for way, d := range disturbances {
 		for i := range log {
+			if !share.has(way + i) {
+				continue
+			}
 			d.fault.Nth = i + 1
 			cases = append(cases, crashCase{fmt.Sprintf("%s %d", d.name, i+1), d})
 		}
@@ -75,13 +79,16 @@ type kinds struct {
 // volatile is where what is made up in each run begins in a name.
 var volatile = regexp.MustCompile(`\b(vpc|subnet|user)-\w+|[0-9a-f-]{36}|\b[A-Z0-9]{26}\b`)
 
+// address is where an AWS answers, which differs between those of a test.
+var address = regexp.MustCompile(`^http://[^/]+`)
+
 // cases are the first requests of each kind that was not disturbed yet: by call
 // and by what it is about. Those on the state bucket are of another kind in each
 // story.
 func (k *kinds) cases(log []sandbox.Request) (cases []crashCase) {
 	here := map[sandbox.Fault]bool{}
 	for _, r := range log {
-		about, own := strings.CutPrefix(r.Resource, stateBucket+"/")
+		about, own := strings.CutPrefix(address.ReplaceAllString(r.Resource, ""), stateBucket+"/")
 		switch {
 		case strings.HasSuffix(about, ".jsonl"):
 			about = ".jsonl"

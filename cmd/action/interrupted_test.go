@@ -54,7 +54,7 @@ func TestInterrupted(t *testing.T) {
 // there was such a one.
 func (w *crashWorld) interrupt(s crashStory, n int) bool {
 	w.t.Helper()
-	w.prepare(s)
+	w.prepare(s.before)
 	w.aws.ClearLog()
 	cmd, out := w.command(s.run)
 	if err := cmd.Start(); err != nil {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -22,20 +23,25 @@ func MotoAvailable() bool {
 
 var motoAddress = regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
 
-// startMoto runs moto_server as a child process and waits until it answers.
+// motoProgram is moto_server, but for what it adds.
+//
+//go:embed divisible.py
+var motoProgram string
+
+// startMoto runs moto as a child process and waits until it answers.
 func startMoto(ctx context.Context) (*upstream, error) {
-	cmd := exec.Command("moto_server", "-H", "127.0.0.1", "-p", "0")
+	cmd := exec.Command("python3", "-c", motoProgram)
 	// Without them AttachRolePolicy fails for every policy of AWS's.
 	cmd.Env = append(os.Environ(), "MOTO_IAM_LOAD_MANAGED_POLICIES=true", "PYTHONUNBUFFERED=1")
 	at, stop, err := launch(ctx, cmd, motoAddress)
 	if err != nil {
-		return nil, fmt.Errorf("start moto_server: %w", err)
+		return nil, fmt.Errorf("start moto: %w", err)
 	}
 	if err := answers(ctx, at+"/moto-api/"); err != nil {
 		stop()
-		return nil, fmt.Errorf("wait for moto_server at %s: %w", at, err)
+		return nil, fmt.Errorf("wait for moto at %s: %w", at, err)
 	}
-	u := &upstream{proxyTo(at), at, stop}
+	u := &upstream{Handler: proxyTo(at), url: at, stop: stop}
 	if err := u.containers(ctx, false); err != nil {
 		stop()
 		return nil, err

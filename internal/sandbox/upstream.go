@@ -13,7 +13,8 @@ import (
 type upstream struct {
 	http.Handler
 	url  string
-	stop func()
+	stop func() // ends it and all its copies
+	end  func() // ends this copy only; nil in what is none
 }
 
 // proxyTo forwards to an emulator and keeps the Host, from which emulators

@@ -15,15 +15,16 @@ type disturbance struct {
 	name  string
 	fault sandbox.Fault
 	kill  bool // the program is killed while the fault holds the request
+	lasts bool // whatever comes after it is disturbed too
 }
 
 var disturbances = []disturbance{
-	{"killed before", sandbox.Fault{Hold: true, Drop: true}, true},
-	{"killed after", sandbox.Fault{Hold: true, Drop: true, After: true}, true},
-	{"answer lost", sandbox.Fault{Drop: true, After: true}, false},
-	{"answered 500", sandbox.Fault{Status: http.StatusInternalServerError, Code: "InternalFailure", Message: "as the test wants it"}, false},
-	{"throttled", sandbox.Fault{Status: http.StatusBadRequest, Code: "ThrottlingException", Message: "as the test wants it"}, false},
-	{"denied", sandbox.Fault{Status: http.StatusForbidden, Code: "AccessDenied", Message: "as the test wants it"}, false},
+	{name: "killed before", fault: sandbox.Fault{Hold: true, Drop: true}, kill: true},
+	{name: "killed after", fault: sandbox.Fault{Hold: true, Drop: true, After: true}, kill: true},
+	{name: "answer lost", fault: sandbox.Fault{Drop: true, After: true}},
+	{name: "answered 500", fault: sandbox.Fault{Status: http.StatusInternalServerError, Code: "InternalFailure", Message: "as the test wants it"}},
+	{name: "throttled", fault: sandbox.Fault{Status: http.StatusBadRequest, Code: "ThrottlingException", Message: "as the test wants it"}},
+	{name: "denied", fault: sandbox.Fault{Status: http.StatusForbidden, Code: "AccessDenied", Message: "as the test wants it"}},
 }
 
 // A crashStory is a run that is disturbed and the one that has to put it right.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,7 +105,10 @@ type crashWorld struct {
 	aws *crashAWS
 	dir string
 
-	refused bool // what may be another's was not taken
+	struck  sandbox.Request // the first request that was disturbed
+	said    *bytes.Buffer   // by the disturbed run
+	failed  bool            // the disturbed run
+	refused bool            // what may be another's was not taken
 }
 
 // newCrashWorld makes the AWS an empty one with a state bucket.

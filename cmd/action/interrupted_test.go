@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -10,44 +11,104 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/internal/sandbox"
+	"github.com/org/cdkd-action/signals"
 )
 
-// TestInterrupted sends SIGINT while a request of a deploy is made, and what the
-// runner sends after it, at its times, to a run that is still there. The run has
-// to end by itself with its locks given back, which it does only once the record
-// is saved (S-189), and the next run as if nothing had been (P-35).
-//
-// One request in forty is interrupted, or each with -every-request.
+// TestInterrupted sends SIGINT while a request is made, and SIGKILL to what is
+// still there six seconds later. The run has to end by itself with its locks
+// given back, which it does only once the record is saved (S-189), and the next
+// run as if nothing had been (P-35).
 func TestInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("interrupts deploys")
 	}
-	aws := startMoto(t)
-	story := crashStories[0]
-	want := newCrashWorld(t, aws).undisturbed(story)
-	step := 40
-	if *everyRequest {
-		step = 1
+	var free [4]tally
+	everyNth(t, 40, free[:], func(w *crashWorld, i, n int, want calmEnd) (tried, converged bool) {
+		story := crashStories[i]
+		if !w.interrupt(story, n) {
+			return false, false
+		}
+		if held := w.locks(); len(held) > 0 {
+			w.t.Errorf("left behind: %s", strings.Join(held, ", "))
+		} else {
+			free[i].free.Add(1)
+		}
+		return true, w.rerun(story, disturbance{}, want)
+	})
+	for i := range free {
+		t.Logf("%s: after %d of %d signals the lock was free in time, after %d the next run ended as an undisturbed one",
+			crashStories[i].name, free[i].free.Load(), free[i].tried.Load(), free[i].converged.Load())
 	}
-	var tried, free, converged int
-	for n := 1; n <= len(want.log); n += step {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			w := newCrashWorld(t, aws)
-			if !w.interrupt(story, n) {
-				return // this run had fewer requests
-			}
-			tried++
-			if held := w.locks(); len(held) > 0 {
-				t.Errorf("left behind: %s", strings.Join(held, ", "))
-			} else {
-				free++
-			}
-			if w.rerun(story, disturbance{}, want) {
-				converged++
+}
+
+// TestCutOff lets every request fail from one on, because there is no network
+// any more or because the credentials have expired. A run that fails has to say
+// what to do, and the next has to end as an undisturbed one (P-35). Without
+// -every-request that is from the first on, because a later one is waited for.
+func TestCutOff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("disturbs deploys")
+	}
+	for _, cut := range []disturbance{
+		{name: "no network", fault: sandbox.Fault{Drop: true}, lasts: true},
+		{name: "expired credentials", fault: sandbox.Fault{Status: http.StatusForbidden, Code: "ExpiredToken", Message: "The provided token has expired."}, lasts: true},
+	} {
+		t.Run(cut.name, func(t *testing.T) {
+			var counts [4]tally
+			everyNth(t, 1000, counts[:], func(w *crashWorld, i, n int, want calmEnd) (tried, converged bool) {
+				story, d := crashStories[i], cut
+				d.fault.Nth = n
+				if !w.disturb(story, d) {
+					return false, false
+				}
+				if said := w.said.String(); w.failed && !strings.Contains(said, "what to do: ") {
+					w.t.Errorf("nowhere is said what to do:\n%s", said)
+				}
+				return true, w.rerun(story, d, want)
+			})
+			for i := range counts {
+				t.Logf("%s: %s", crashStories[i].name, &counts[i])
 			}
 		})
 	}
-	t.Logf("%d requests interrupted: after %d the lock was free in time, after %d the next run ended as an undisturbed one", tried, free, converged)
+}
+
+// everyNth tries the first request of each story and each nth after it, or all
+// with -every-request, and counts.
+func everyNth(t *testing.T, step int, counts []tally, try func(w *crashWorld, story, n int, want calmEnd) (tried, converged bool)) {
+	lab := newCrashLab(t)
+	if *everyRequest {
+		step = 1
+	}
+	t.Run("", func(t *testing.T) {
+		for i, story := range crashStories {
+			t.Run(story.name, func(t *testing.T) {
+				want := lab.world(t).undisturbed(story)
+				for n := 1; n <= len(want.log); n += step {
+					if *everyRequest && !share.has(n) {
+						continue
+					}
+					t.Run(fmt.Sprint(n), func(t *testing.T) {
+						t.Parallel()
+						w := lab.world(t)
+						tried, converged := try(w, i, n, want)
+						if !tried {
+							return // this run had fewer requests
+						}
+						counts[i].tried.Add(1)
+						switch {
+						case !converged:
+							counts[i].wrong.Add(1)
+						case w.refused:
+							counts[i].refused.Add(1)
+						default:
+							counts[i].converged.Add(1)
+						}
+					})
+				}
+			})
+		}
+	})
 }
 
 // interrupt runs a story and sends SIGINT at its nth request. It reports whether
@@ -94,12 +155,10 @@ func (w *crashWorld) signalAt(cmd *exec.Cmd, n int, ended <-chan error) bool {
 		<-ended
 		return false // it was done
 	}
-	terminate := time.AfterFunc(7500*time.Millisecond, func() { cmd.Process.Signal(syscall.SIGTERM) })
-	defer terminate.Stop()
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
-		w.t.Error("still there after 10 s")
+	case <-time.After(signals.SealTarget):
+		w.t.Errorf("still there after %s", signals.SealTarget)
 		cmd.Process.Kill()
 		<-ended
 	}

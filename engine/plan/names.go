@@ -129,6 +129,8 @@ var names = map[string]NameRule{
 	"AWS::CloudWatch::Dashboard":                {Property: "DashboardName", Max: 255},
 	"AWS::Cognito::UserPoolGroup":               {Property: "GroupName", Max: 128},
 	"AWS::Logs::LogStream":                      {Property: "LogStreamName", Max: 512},
+	"AWS::AutoScaling::LifecycleHook":           {Property: "LifecycleHookName", Max: 255},
+	"AWS::Scheduler::ScheduleGroup":             {Property: "Name", Max: 64},
 	"AWS::CloudWatch::Alarm":                    {Property: "AlarmName", Max: 256},
 	"AWS::CodeBuild::Project":                   {Property: "Name", Max: 255},
 	"AWS::Cognito::UserPool":                    {Property: "UserPoolName", Max: 128},

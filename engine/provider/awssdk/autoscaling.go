@@ -22,7 +22,9 @@ func scalingOnce(s *provider.Session) *autoscaling.Client {
 	return provider.OnceClient(s, autoscaling.NewFromConfig)
 }
 
-func autoScalingResources() []provider.Resource { return []provider.Resource{scalingGroup()} }
+func autoScalingResources() []provider.Resource {
+	return []provider.Resource{scalingGroup(), lifecycleHook()}
+}
 
 // groupShape are the options of the create and the update. Subnets are one text
 // in the API.

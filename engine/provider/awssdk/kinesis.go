@@ -21,7 +21,7 @@ func kinesisOnce(s *provider.Session) *kinesis.Client {
 	return provider.OnceClient(s, kinesis.NewFromConfig)
 }
 
-func kinesisResources() []provider.Resource { return []provider.Resource{stream()} }
+func kinesisResources() []provider.Resource { return []provider.Resource{stream(), streamConsumer()} }
 
 var streamGone = []string{"ResourceNotFoundException"}
 

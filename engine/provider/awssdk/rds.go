@@ -19,7 +19,7 @@ func rdsClient(s *provider.Session) *rds.Client { return provider.Client(s, rds.
 func rdsOnce(s *provider.Session) *rds.Client { return provider.OnceClient(s, rds.NewFromConfig) }
 
 func rdsResources() []provider.Resource {
-	return []provider.Resource{dbSubnetGroup(), dbCluster(), dbInstance()}
+	return []provider.Resource{dbSubnetGroup("AWS::RDS::DBSubnetGroup"), dbSubnetGroup("AWS::DocDB::DBSubnetGroup"), dbSubnetGroup("AWS::Neptune::DBSubnetGroup"), dbCluster(), dbInstance()}
 }
 
 // rdsTags are the tags of everything in RDS: they are changed by the ARN.
@@ -81,10 +81,12 @@ var (
 	modifySubnetGroupInput = provider.Bind[rds.ModifyDBSubnetGroupInput](provider.ID("DBSubnetGroupName"))
 )
 
-// A subnet group is known by its name.
-func dbSubnetGroup() provider.Resource {
+// A subnet group is known by its name. DocumentDB and Neptune have theirs in the
+// API of RDS, at its endpoint:
+// https://docs.aws.amazon.com/general/latest/gr/docdb.html
+func dbSubnetGroup(typ string) provider.Resource {
 	return provider.Resource{
-		Type:    "AWS::RDS::DBSubnetGroup",
+		Type:    typ,
 		Name:    "DBSubnetGroupName",
 		Inputs:  []provider.Input{createSubnetGroupInput},
 		Updates: []provider.Input{modifySubnetGroupInput},
@@ -103,6 +105,9 @@ func dbSubnetGroup() provider.Resource {
 		Known: func(r *provider.Request) *value.Object {
 			if r.PhysicalID == "" {
 				return nil
+			}
+			if typ != "AWS::RDS::DBSubnetGroup" {
+				return value.NewObject("Id", r.PhysicalID)
 			}
 			return value.NewObject("DBSubnetGroupArn", arn(r, "rds", "subgrp:"+r.PhysicalID))
 		},

@@ -217,7 +217,7 @@ func (rec *recorder) fill(ctx context.Context, in middleware.DeserializeInput, n
 
 var (
 	reads   = regexp.MustCompile(`^(Get|List|Describe|Head)`)
-	deletes = regexp.MustCompile(`^(Delete|Terminate)`)
+	deletes = regexp.MustCompile(`^(Delete|Deregister|Terminate)`)
 )
 
 // fill makes an answer in which everything is there and well.

@@ -17,7 +17,9 @@ func secretsClient(s *provider.Session) *secretsmanager.Client {
 	return provider.Client(s, secretsmanager.NewFromConfig)
 }
 
-func secretsManagerResources() []provider.Resource { return []provider.Resource{secret()} }
+func secretsManagerResources() []provider.Resource {
+	return []provider.Resource{secret(), secretPolicy()}
+}
 
 var secretGone = []string{"ResourceNotFoundException"}
 
@@ -198,4 +200,38 @@ func generateSecret(ctx context.Context, r *provider.Request) (*string, error) {
 	}
 	full.Set(key, aws.ToString(out.RandomPassword))
 	return aws.String(value.JSON(full)), nil
+}
+
+var putSecretPolicyInput = provider.Bind[secretsmanager.PutResourcePolicyInput]()
+
+// A secret has one policy, which is known by the secret's ARN.
+func secretPolicy() provider.Resource {
+	return provider.Resource{
+		Type:    "AWS::SecretsManager::ResourcePolicy",
+		Inputs:  []provider.Input{putSecretPolicyInput},
+		Updates: []provider.Input{putSecretPolicyInput},
+		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			out, err := provider.Invoke(ctx, r, secretsClient, (*secretsmanager.Client).PutResourcePolicy, putSecretPolicyInput)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			return provider.Created{PhysicalID: aws.ToString(out.ARN)}, nil
+		},
+		Update: updateBy(secretsClient, (*secretsmanager.Client).PutResourcePolicy, putSecretPolicyInput),
+		Delete: provider.Call(secretsClient, (*secretsmanager.Client).DeleteResourcePolicy, byID[secretsmanager.DeleteResourcePolicyInput]("SecretId")),
+		Gone:   secretGone,
+		Known:  knownID("Id"),
+		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+			out, err := secretsClient(r.Session).GetResourcePolicy(ctx, &secretsmanager.GetResourcePolicyInput{SecretId: &r.PhysicalID})
+			if err != nil {
+				return nil, err
+			}
+			if aws.ToString(out.ResourcePolicy) == "" {
+				return nil, provider.ErrNotFound
+			}
+			props := part(r.Properties, "SecretId", "BlockPublicPolicy")
+			props.Set("ResourcePolicy", parsed(*out.ResourcePolicy))
+			return props, nil
+		},
+	}
 }

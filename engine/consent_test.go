@@ -22,23 +22,27 @@ const (
 
 func newEngine(t *testing.T) (*engine.Engine, *sandbox.Sandbox) {
 	t.Helper()
-	return newEngineOn(t, sandbox.Kumo)
+	return newEngineOn(t, sandbox.Options{Upstream: sandbox.Kumo})
 }
 
-func newEngineOn(t *testing.T, upstream sandbox.Upstream) (*engine.Engine, *sandbox.Sandbox) {
+func newEngineOn(t *testing.T, options sandbox.Options) (*engine.Engine, *sandbox.Sandbox) {
 	t.Helper()
-	aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: upstream})
+	aws, err := sandbox.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { aws.Close() })
 	aws.S3.AddBucket(bucket, "us-east-1", "")
+	return engine.New(configOn(t, aws)), aws
+}
+
+func configOn(t *testing.T, aws *sandbox.Sandbox) engine.Config {
 	window := signals.Open(signals.Options{Signals: make(chan os.Signal)})
 	t.Cleanup(window.Close)
-	return engine.New(engine.Config{
+	return engine.Config{
 		AWS: aws.Config(), Bucket: state.Wanted{Input: bucket}, Prefix: state.DefaultPrefix,
 		Owner: "me@test-" + t.Name(), Version: "test", Window: window,
-	}), aws
+	}
 }
 
 // shop is a record with the rows given, each a parameter that is not in AWS.

@@ -55,7 +55,7 @@ func TestDriftOfEachProperty(t *testing.T) {
 			if _, err := exec.LookPath("moto_server"); err != nil && upstream == sandbox.Moto {
 				t.Skip("moto_server is not installed")
 			}
-			e, aws := newEngineOn(t, upstream)
+			e, aws := newEngineOn(t, sandbox.Options{Upstream: upstream})
 			for i, typ := range driftTypes {
 				if typ.upstream == upstream {
 					t.Run(typ.typ, func(t *testing.T) { testDriftOfType(t, e, aws, i) })

@@ -167,7 +167,8 @@ func (d *deployment) decide(ctx context.Context, c *plan.Change, row *state.Reso
 			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy,
 			Supplied: append(d.supplied(ctx, r, d.t), follows(c, resolved)...), Uncertain: d.planned.doubtful[c.LogicalID],
 		}},
-		Route: func(string, *value.Object, *state.Resource) (plan.Route, error) { return c.Route, nil },
+		Route:  func(string, *value.Object, *state.Resource) (plan.Route, error) { return c.Route, nil },
+		Schema: d.router.Schema,
 	})
 	if err != nil {
 		return c, err
@@ -303,16 +304,16 @@ func (d *deployment) idHoldsName(typ, property string) bool {
 // properties that cannot change. Should nothing more be learned of it, the
 // next deploy finds the others missing, and puts them.
 func (d *deployment) made(c *plan.Change, resolved template.Resolved, made provider.Created) {
-	fixed := fixedProperties(c.Type, resolved.Stored.(*value.Object))
+	fixed := fixedProperties(d.router, c.Type, resolved.Stored.(*value.Object))
 	d.change(func(r *state.Record) {
 		r.Set(c.LogicalID, d.row(c, nil, made.PhysicalID, fixed, nil, d.redact(made.Attributes)))
 	})
 }
 
 // fixedProperties are those that a create settles for good.
-func fixedProperties(typeName string, properties *value.Object) *value.Object {
+func fixedProperties(router *provider.Router, typeName string, properties *value.Object) *value.Object {
 	fixed := &value.Object{}
-	if typ, ok := schema.Lookup(typeName); ok {
+	if typ, ok := router.Schema(typeName); ok {
 		for name, v := range properties.All() {
 			if typ.Replaces(name) != schema.InPlace {
 				fixed.Set(name, v)

@@ -77,7 +77,7 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	}
 	p.Plan, err = plan.Compute(plan.Input{
 		Stack: t.Name, Region: t.Region, Current: current, Desired: desired, Outputs: outputs,
-		SecretBearing: refersToSecrets(t.Template),
+		SecretBearing: refersToSecrets(t.Template), Schema: d.router.Schema,
 		Route: func(typ string, properties *value.Object, row *state.Resource) (plan.Route, error) {
 			w := provider.Want{Type: typ, Properties: properties, Mutating: true}
 			if row != nil {

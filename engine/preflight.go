@@ -5,17 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
-
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	cfntypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/awssdk"
-	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -23,14 +18,14 @@ import (
 // preflight refuses types that nothing can provision, in all stacks of a run
 // and in those nested in them, before any of them is begun.
 //
-// AWS is asked only about types that the embedded schemas do not have, since
-// those may be younger than the schemas.
+// AWS is asked only about types that the embedded schemas do not have: younger ones,
+// and those that are not of AWS.
 func (e *Engine) preflight(ctx context.Context, sel *selected, options provider.RouterOptions) error {
 	var faults []error
 	router := provider.NewRouter(options, nil, nil, map[string]provider.Provider{nestedType: &nested{}}, awssdk.Resources())
-	sel.absent = e.absentTypes(ctx, sel, router)
+	sel.described = e.describeTypes(ctx, sel, router)
 	for _, t := range sel.targets {
-		router.Absent = sel.absent[t.Region]
+		router.Described = sel.described[t.Region]
 		for where, r := range declared(t) {
 			if r.Condition != "" {
 				continue // the plan knows whether it counts
@@ -85,56 +80,6 @@ func declared(t target) func(yield func(string, *template.Resource) bool) {
 		}
 		walk("", t.Template, t.Nested)
 	}
-}
-
-// absentTypes asks which of the types that only AWS can know are not there, by
-// region. Where it cannot be told, the create will.
-func (e *Engine) absentTypes(ctx context.Context, sel *selected, router *provider.Router) map[string]map[string]string {
-	absent := map[string]map[string]string{}
-	asked := map[[2]string]bool{}
-	var mu sync.Mutex
-	var wg routine.Group
-	ctx, cancel := e.config.Window.Interruptible(ctx)
-	defer cancel()
-	for _, t := range sel.targets {
-		for _, r := range declared(t) {
-			question := [2]string{t.Region, r.Type}
-			if asked[question] || !router.Unknown(r.Type) {
-				continue
-			}
-			asked[question] = true
-			wg.Go(func() {
-				reason := e.absentType(ctx, t.Region, r.Type)
-				if reason == "" {
-					return
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if absent[t.Region] == nil {
-					absent[t.Region] = map[string]string{}
-				}
-				absent[t.Region][r.Type] = reason
-			})
-		}
-	}
-	wg.Wait()
-	return absent
-}
-
-// absentType asks AWS why a type cannot be provisioned, "" when it can or when
-// there is no telling.
-func (e *Engine) absentType(ctx context.Context, region, typ string) string {
-	client := provider.Client(e.session(region).provider, cloudformation.NewFromConfig)
-	out, err := client.DescribeType(ctx, &cloudformation.DescribeTypeInput{Type: cfntypes.RegistryTypeResource, TypeName: &typ})
-	switch {
-	case errors.As(err, new(*cfntypes.TypeNotFoundException)):
-		return fmt.Sprintf("there is no such type in %s; check its spelling", region)
-	case err != nil:
-		e.observe(Event{Kind: Detail, Text: fmt.Sprintf("whether there is a type %s in %s cannot be told: %v", typ, region, err)})
-	case out.ProvisioningType == cfntypes.ProvisioningTypeNonProvisionable:
-		return "Cloud Control cannot manage it"
-	}
-	return ""
 }
 
 // exports tells whether a stack of the run, or one nested in it, exports a name

@@ -31,7 +31,7 @@ func (e *Engine) router(d *deployment) *provider.Router {
 	})
 	router := provider.NewRouter(d.opt.Router, d.cloud, d.custom, own, awssdk.Resources())
 	if d.run != nil {
-		router.Absent = d.run.absent[d.t.Region]
+		router.Described = d.run.described[d.t.Region]
 	}
 	return router
 }

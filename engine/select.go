@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/graph"
+	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
@@ -31,7 +32,7 @@ type selected struct {
 	after   graph.Edges // by their keys, among the targets
 	depends graph.Edges // the same, whatever the order of the run
 
-	absent map[string]map[string]string // types that AWS does not have, by region; set by preflight
+	described map[string]map[string]provider.Description // types that only AWS knows, by region; set by preflight
 }
 
 // start reads and checks everything that can be checked without writing, and

@@ -92,7 +92,7 @@ func (s *settler) adoptFinding(v *verdict, op state.OpenOperation, f finding, ol
 	if f.by == byTag || f.by == byName {
 		// Only the first of the calls that make it was sent. The plan finds the
 		// rest missing, and puts it.
-		next.Properties = fixedProperties(op.ResourceType, next.Properties)
+		next.Properties = fixedProperties(s.router, op.ResourceType, next.Properties)
 	}
 	next.NoEchoLeaves = maskedLeaves(next.Properties, nil)
 	hide(next, f.made.NoEcho)

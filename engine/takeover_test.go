@@ -195,7 +195,7 @@ func TestTakeOverOfWhatCloudFormationMade(t *testing.T) {
 		t.Skip("moto_server is not installed")
 	}
 	f := &handover{t: t, dir: t.TempDir()}
-	f.e, f.aws = newEngineOn(t, sandbox.Moto)
+	f.e, f.aws = newEngineOn(t, sandbox.Options{Upstream: sandbox.Moto})
 	const template = `{"Parameters": {"Word": {"Type": "String", "Default": "plain"}}, "Resources": {
 		"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": {"Ref": "Word"}}},
 		"Queue": {"Type": "AWS::SQS::Queue", "Properties": {"VisibilityTimeout": 31}},

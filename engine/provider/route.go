@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,14 +21,20 @@ import (
 // differ, but for the types listed here. It makes no calls.
 type Router struct {
 	RouterOptions
-	// Absent are types of which AWS says that it has none, or none that can be
-	// managed, each with the reason.
-	Absent map[string]string
+	// Described are types that only AWS knows, as it describes them: those younger
+	// than the embedded schemas, and what an account has of others.
+	Described map[string]Description
 
 	cloud, custom Provider
 	own           map[string]Provider
 	types         map[string]*Driver
 	coverage      sync.Map // type → []string
+}
+
+// A Description is what AWS says of a type.
+type Description struct {
+	Schema *schema.Type // nil when it could not be read
+	Refuse string       // why it cannot be managed; "" when it can, or there is no telling
 }
 
 // RouterOptions are a person's choices.
@@ -179,8 +186,24 @@ func (r *Router) Recorded(logicalID, typeName, provisionedBy string) (Decision, 
 		return Decision{}.bySDK(driver), nil
 	}
 	typ, _ := schema.Lookup(typeName)
-	return r.toCloud(Want{LogicalID: logicalID, Type: typeName}, Decision{}, nil, typ)
+	d, err := r.toCloud(Want{LogicalID: logicalID, Type: typeName}, Decision{}, nil, typ)
+	if provisionedBy == state.ByCloudControl && !strings.HasPrefix(typeName, "AWS::") {
+		err = nil // it made it, and a destroy does not ask what the account has
+	}
+	return d, err
 }
+
+// Schema finds the schema of a type: an embedded one, or what AWS says.
+func (r *Router) Schema(typeName string) (*schema.Type, bool) {
+	if t, ok := schema.Lookup(typeName); ok {
+		return t, true
+	}
+	t := r.Described[typeName].Schema
+	return t, t != nil
+}
+
+// others are the names of types that are not of AWS.
+var others = regexp.MustCompile(`^[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}$`)
 
 // Unknown tells whether only AWS can say if there is a type: no layer knows it,
 // and it has the form of one.
@@ -189,7 +212,7 @@ func (r *Router) Unknown(typeName string) bool {
 		return false
 	}
 	_, known := schema.Lookup(typeName)
-	return !known && strings.HasPrefix(typeName, "AWS::")
+	return !known && (strings.HasPrefix(typeName, "AWS::") || others.MatchString(typeName))
 }
 
 // Driver returns the SDK provider of a type, nil if it has none.
@@ -232,12 +255,12 @@ func (r *Router) toCloud(w Want, d Decision, unhandled []string, typ *schema.Typ
 	}
 	reason := ""
 	switch {
-	case !strings.HasPrefix(w.Type, "AWS::"):
-		reason = "it is not a type of AWS"
 	case typ != nil && !typ.Provisionable:
 		reason = "Cloud Control cannot manage it"
-	case typ == nil:
-		reason = r.Absent[w.Type]
+	case typ == nil && r.Described[w.Type] != (Description{}):
+		reason = r.Described[w.Type].Refuse
+	case !strings.HasPrefix(w.Type, "AWS::"):
+		reason = "it is not a type of AWS"
 	}
 	if reason != "" {
 		return d, &Unroutable{LogicalID: w.LogicalID, Type: w.Type, Properties: unhandled, Reason: reason}

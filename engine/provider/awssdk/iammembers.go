@@ -37,13 +37,11 @@ func userToGroup() provider.Resource {
 		},
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			wanted, had := texts(d.New, "Users"), texts(d.Old, "Users")
-			join, gone := join, less(had, wanted)
+			come, gone := less(wanted, had), less(had, wanted)
 			if d.Changed("GroupName") {
-				gone = had
-			} else {
-				wanted = less(wanted, had)
+				come, gone = wanted, had
 			}
-			if err := join(ctx, r, wanted); err != nil {
+			if err := join(ctx, r, come); err != nil {
 				return provider.Updated{}, err
 			}
 			return provider.Updated{}, leave(ctx, r, text(d.Old, "GroupName"), gone)

@@ -102,6 +102,3 @@ func readBy[C, In, Out, O any](client func(*provider.Session) *C, op provider.Op
 		return provider.Unbind(in(out), shape, opts...), nil
 	}
 }
-
-// itself is the answer as a whole.
-func itself[Out any](out *Out) any { return out }

@@ -49,7 +49,7 @@ func startLate(t *testing.T, typ, id, properties, attribute, outputs string) *la
 	l.write(t, "Late.template.json", fmt.Sprintf(`{
 		"Resources": {"R": {"Type": %q, "Properties": %s}},
 		"Outputs": {
-			"Out": {"Value": {"Fn::GetAtt": ["R", %q]}, "Export": {"Name": "late-out"}},
+			"Out": {"Value": {"Fn::GetAtt": ["R", %q]}, "Export": {"Name": {"Fn::Sub": "late-out"}}},
 			"Fixed": {"Value": "new"}
 		}}`, typ, properties, attribute))
 	r := state.NewRecord("Late", "us-east-1")

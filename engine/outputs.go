@@ -60,9 +60,7 @@ func (d *deployment) resolveOutputs(ctx context.Context) error {
 			}
 			d.warn("output %s keeps its stored value: %v", o.Name, err)
 			v = kept
-			if name, ok := o.ExportName.(string); ok && slices.Contains(oldExports, name) {
-				export, exported = name, true
-			}
+			exported = exported && slices.Contains(oldExports, export)
 		}
 		bag.Set(o.Name, v)
 		if shows(v) {

@@ -218,13 +218,22 @@ func (r *Resolver) parameter(ctx context.Context, service, name string) (any, bo
 // where id may be an ARN with colons of its own.
 // https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references-secretsmanager.html
 func (r *Resolver) secretsManager(ctx context.Context, reference string) (string, error) {
-	id, rest, _ := strings.Cut(reference, ":SecretString")
-	if before, _, ok := strings.Cut(reference, ":SecretBinary"); ok && len(before) < len(id) {
-		return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: only SecretString can be referred to", reference)
+	segments := strings.Split(reference, ":")
+	id, part := reference, make([]string, 3)
+	if i := slices.IndexFunc(segments, func(s string) bool { return s == "SecretString" || s == "SecretBinary" }); i >= 0 {
+		if segments[i] == "SecretBinary" {
+			return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: only SecretString can be referred to", reference)
+		}
+		if len(segments) > i+4 {
+			return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: after SecretString come a JSON key, a version stage and a version id, and nothing else", reference)
+		}
+		id = strings.Join(segments[:i], ":")
+		copy(part, segments[i+1:])
 	}
-	part := strings.Split(strings.TrimPrefix(rest, ":"), ":")
-	part = append(part, make([]string, 3)...)
 	key, stage, version := part[0], part[1], part[2]
+	if id == "" {
+		return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: it names no secret", reference)
+	}
 
 	in := &secretsmanager.GetSecretValueInput{SecretId: &id}
 	if stage != "" {
@@ -234,8 +243,14 @@ func (r *Resolver) secretsManager(ctx context.Context, reference string) (string
 		in.VersionId = &version
 	}
 	from := r
-	if f := strings.Split(id, ":"); len(f) > 6 && f[0] == "arn" {
+	if f := strings.Split(id, ":"); f[0] == "arn" {
+		// A secret's name has no colon, so that one of these means another form.
+		if len(f) != 7 || !regionName.MatchString(f[3]) {
+			return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: %s is not the ARN of a secret", reference, id)
+		}
 		from = r.in(f[3])
+	} else if len(f) > 1 {
+		return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: what follows the secret's name has to be SecretString", reference)
 	}
 	out, err := secretsmanager.NewFromConfig(from.config).GetSecretValue(ctx, in)
 	if err != nil {

@@ -74,6 +74,10 @@ func TestDynamic(t *testing.T) {
 		"missing key":                 {"secretsmanager", "json:SecretString:none", "", false, "has no key none"},
 		"key of what is not JSON":     {"secretsmanager", "text:SecretString:user", "", false, "not a JSON object"},
 		"binary":                      {"secretsmanager", "text:SecretBinary", "", false, "only SecretString"},
+		"more than a version (T-286)": {"secretsmanager", "json:SecretString:user:AWSCURRENT::x", "", false, "and nothing else"},
+		"a longer word (T-286)":       {"secretsmanager", "json:SecretStringuser", "", false, "has to be SecretString"},
+		"no secret":                   {"secretsmanager", ":SecretString:user", "", false, "names no secret"},
+		"region that is a host":       {"secretsmanager", "arn:aws:secretsmanager:evil.example/:123456789012:secret:text-abcdef", "", false, "is not the ARN of a secret"},
 		"missing secret":              {"secretsmanager", "none", "", false, "{{resolve:secretsmanager:none}}"},
 		"service that does not exist": {"vault", "x", "", false, "no such service"},
 	} {

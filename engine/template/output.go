@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ func (e *ExportError) Error() string {
 
 // Output evaluates an output strictly, in the form that is stored: what is
 // secret in it is an expression or masked. An *ExportError comes with a valid
-// value.
+// value; any other error leaves the name that the output would be exported under.
 func (s *Scope) Output(ctx context.Context, name string) (v any, exportName string, exported bool, err error) {
 	o := s.output(name)
 	if o == nil {
@@ -26,15 +27,12 @@ func (s *Scope) Output(ctx context.Context, name string) (v any, exportName stri
 	}
 	at := (&place{name: "Outputs"}).at(name)
 	r, err := s.evaluate(ctx, o.Value, at.at("Value"))
-	if err != nil {
-		return nil, "", false, err
-	}
 	if o.ExportName == nil {
-		return r.Stored, "", false, nil
+		return r.Stored, "", false, err
 	}
 	e := &evaluation{context: ctx, s: s}
-	exportName, err = e.exportName(o, at)
-	return r.Stored, exportName, err == nil, err
+	exportName, nameErr := e.exportName(o, at)
+	return r.Stored, exportName, nameErr == nil, cmp.Or(err, nameErr)
 }
 
 func (s *Scope) output(name string) *Output {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,6 +127,15 @@ const (
 	storedPrefix = "AWS::SSM::Parameter::Value<"
 	commaList    = "CommaDelimitedList"
 )
+
+// parameterType is what a parameter's type may be. Of AWS's own types new ones
+// come, so that these are known by their form.
+// https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html
+var parameterType = func() *regexp.Regexp {
+	own := `AWS(::[A-Za-z0-9]+){2,3}`
+	plain := `(String|Number|CommaDelimitedList|` + own + `|List<(String|Number|` + own + `)>)`
+	return regexp.MustCompile(`^(` + plain + `|AWS::SSM::Parameter::Value<` + plain + `>)$`)
+}()
 
 // stored returns the type of the value in the parameter store, for a parameter
 // whose own value is a path there.

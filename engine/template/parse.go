@@ -117,8 +117,11 @@ func (b *builder) parameter(name string, v any) {
 		return
 	}
 	p := &Parameter{Name: name, Type: o.String("Type"), Default: o.Value("Default"), Declaration: o}
-	if p.Type == "" {
+	switch {
+	case p.Type == "":
 		b.add(at, "a parameter needs a Type")
+	case !parameterType.MatchString(p.Type):
+		b.add(at+".Type", "there is no parameter type %s", p.Type)
 	}
 	switch no := o.Value("NoEcho").(type) {
 	case nil:

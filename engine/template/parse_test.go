@@ -12,7 +12,7 @@ import (
 
 func TestParseReportsAllFaultsTogether(t *testing.T) { // T-62
 	_, err := template.Parse("S.template.json", []byte(`{
-		"Parameters": {"P": {}, "R": {"Type": "String"}},
+		"Parameters": {"P": {}, "R": {"Type": "String"}, "S": {"Type": "Strng"}, "L": {"Type": "List<CommaDelimitedList>"}},
 		"Mappings": {"M": {"k": 1}},
 		"Conditions": {"C": {"Fn::Equals": [1, 1]}},
 		"Resources": {
@@ -36,6 +36,8 @@ func TestParseReportsAllFaultsTogether(t *testing.T) { // T-62
 	}
 	want := []string{
 		"Parameters.P: a parameter needs a Type",
+		"Parameters.S.Type: there is no parameter type Strng",
+		"Parameters.L.Type: there is no parameter type List<CommaDelimitedList>",
 		"Mappings.M.k: want an object, got a number",
 		"Resources.Untyped: a resource needs a Type",
 		"Resources.Text: want an object, got a string",
@@ -56,7 +58,7 @@ func TestParseReportsAllFaultsTogether(t *testing.T) { // T-62
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if !strings.HasPrefix(err.Error(), "template S.template.json has 17 faults:\n  Parameters.P:") {
+	if !strings.HasPrefix(err.Error(), "template S.template.json has 19 faults:\n  Parameters.P:") {
 		t.Errorf("got %v", err)
 	}
 }

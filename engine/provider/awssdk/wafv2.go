@@ -19,7 +19,7 @@ func wafClient(s *provider.Session) *wafv2.Client { return provider.Client(s, wa
 
 func wafOnce(s *provider.Session) *wafv2.Client { return provider.OnceClient(s, wafv2.NewFromConfig) }
 
-func wafResources() []provider.Resource { return []provider.Resource{webACL(), webACLAssociation()} }
+func wafResources() []provider.Resource { return []provider.Resource{webACL()} }
 
 var (
 	createWebACLInput = provider.Bind[wafv2.CreateWebACLInput](wafRules)

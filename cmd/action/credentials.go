@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -24,7 +25,7 @@ func (s *step) assumeRole(ctx context.Context, cfg *aws.Config) {
 	}
 	var role aws.CredentialsProvider
 	if s.hasIDToken() {
-		role = stscreds.NewWebIdentityRoleProvider(sts.NewFromConfig(*cfg), s.in.RoleARN, idToken{ctx, s},
+		role = stscreds.NewWebIdentityRoleProvider(sts.NewFromConfig(*cfg), s.in.RoleARN, &idToken{ctx: ctx, s: s},
 			func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = sessionName })
 	} else {
 		role = stscreds.NewAssumeRoleProvider(sts.NewFromConfig(*cfg), s.in.RoleARN,
@@ -67,15 +68,25 @@ func (s *step) withoutCredentials(ctx context.Context) bool {
 }
 
 // An idToken asks GitHub for the job's OIDC token, anew for each session: a
-// token lives for minutes.
+// token lives for minutes. A job that gets none at first is not permitted to have
+// one, and each request that goes without credentials would ask again.
 // https://docs.github.com/en/actions/reference/security/oidc
 type idToken struct {
 	ctx context.Context
 	s   *step
+
+	mu      sync.Mutex
+	given   bool
+	refused error
 }
 
 // GetIdentityToken implements stscreds.IdentityTokenRetriever.
-func (t idToken) GetIdentityToken() ([]byte, error) {
+func (t *idToken) GetIdentityToken() ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.refused != nil {
+		return nil, t.refused
+	}
 	audience := "sts.amazonaws.com"
 	if strings.HasPrefix(t.s.in.RoleARN, "arn:aws-cn:") {
 		audience += ".cn"
@@ -85,8 +96,13 @@ func (t idToken) GetIdentityToken() ([]byte, error) {
 	github := githubactions.New(githubactions.WithGetenv(t.s.surface.Getenv), githubactions.WithHTTPClient(proxied()))
 	token, err := github.GetIDToken(ctx, audience)
 	if err != nil {
-		return nil, fmt.Errorf("ask GitHub for the job's OIDC token: %w", err)
+		err = fmt.Errorf("ask GitHub for the job's OIDC token: %w", err)
+		if !t.given {
+			t.refused = err
+		}
+		return nil, err
 	}
+	t.given = true
 	t.s.secrets.AddDerived(token)
 	return []byte(token), nil
 }

@@ -19,6 +19,9 @@ import (
 	"github.com/org/cdkd-action/internal/sandbox"
 )
 
+// shown is how many requests of a sequence are named: those of fifty nested stacks say the same again and again.
+const shown = 20
+
 func main() {
 	repeat := flag.Int("repeat", 3, "how often to run everything; the middle of each figure is shown")
 	requests := flag.Bool("requests", false, "show what was sent in the last round, and when")
@@ -90,7 +93,11 @@ func report(ctx context.Context, out io.Writer, program string, repeat int, requ
 		if b, ok := budgets[c.name]; hold && ok && (len(kept) > b.requests || len(sequence) > b.chain) {
 			over = append(over, fmt.Errorf("%s: %d requests that count, %d one after another; at most %d and %d are in the budget", c.name, len(kept), len(sequence), b.requests, b.chain))
 		}
-		fmt.Fprintf(&sequences, "- %s: %s\n", c.name, strings.Join(purposes(sequence), ", "))
+		calls := purposes(sequence)
+		if n := len(calls); n > shown {
+			calls = append(calls[:shown], fmt.Sprintf("and %d more", n-shown))
+		}
+		fmt.Fprintf(&sequences, "- %s: %s\n", c.name, strings.Join(calls, ", "))
 	}
 	fmt.Fprintf(out, "%s\n\nWhat was sent one after another:\n\n%s\nA first deploy of the wide stack needs, one after another:\n\n", t.RenderMarkdown(), sequences.String())
 	for _, n := range firstDeploy() {

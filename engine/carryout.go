@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/org/cdkd-action/engine/asset"
+	"github.com/org/cdkd-action/engine/routine"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// carryOut does what was planned, records it, and undoes it when it fails.
+func (d *deployment) carryOut(ctx context.Context, before reading) error {
+	d.saver = state.NewSaver(ctx, d.place, before.etag, state.SaverOptions{
+		Read: before.record,
+		Warn: func(text string) { d.warn("%s", text) },
+		Saved: func(state.ETag) {
+			if d.creates != nil {
+				d.creates.ledger.Recorded()
+			}
+		},
+	})
+	d.world.strict = true
+	changing := d.changing() || len(d.strays()) > 0 || d.unfinished()
+	d.res.Changed = d.Plan.Changed()
+
+	var err error
+	if changing {
+		d.keepReferences()
+		err = routine.Try(func() error {
+			d.intend(ctx)
+			err := d.withAssets(ctx, d.execute)
+			d.creates.wait()
+			return err
+		})
+	} else {
+		d.res.Counts.Unchanged = len(d.Changes)
+		if err := d.holdExports(ctx); err != nil {
+			d.finishHistory(err)
+			return err // nothing was done that could be undone
+		}
+	}
+	if err == nil {
+		old := d.world.record.Clone()
+		if err = routine.Try(func() error { return d.resolveOutputs(ctx) }); err == nil {
+			d.world.mu.Lock()
+			d.references(d.world.record, true)
+			differs := changing || d.initial || d.readopted || outputsDiffer(old, d.world.record)
+			d.world.mu.Unlock()
+			if err = d.saveWhole(differs); err == nil || errors.As(err, new(*state.ConflictError)) {
+				return d.succeed(before, differs, err)
+			}
+			d.takeBackOutputs(old)
+		}
+	}
+	return d.fallBack(ctx, err)
+}
+
+// withAssets does the work while the stack's assets are published. A nested
+// stack's are part of those of its top-level stack, and a stack of which only
+// strays are to go needs none.
+func (d *deployment) withAssets(ctx context.Context, work func(context.Context) error) error {
+	if d.t.parent != nil || d.assets == nil {
+		return work(ctx)
+	}
+	// What is half published is published again by the next run, so a signal ends
+	// it at once.
+	publishing, cancel := d.e.config.Window.Interruptible(ctx)
+	defer cancel()
+	d.assets.start(publishing, func(f asset.Asset) { d.observe(Event{Kind: AssetPublished, Text: f.String() + " is at " + f.URL()}) })
+	err := work(ctx)
+	if unpublished := d.assets.finish(err != nil); err == nil {
+		err = unpublished
+	}
+	return err
+}
+
+// keepReferences keeps what the stack read before in the record for as long as
+// the deploy is under way.
+func (d *deployment) keepReferences() {
+	d.world.mu.Lock()
+	defer d.world.mu.Unlock()
+	d.references(d.world.record, false)
+}
+
+// succeed lets go of what is no longer needed once the record is saved for good;
+// err says that somebody else's is there.
+func (d *deployment) succeed(before reading, differs bool, err error) error {
+	d.early.Wait()
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	var wg routine.Group
+	if err == nil {
+		if d.t.parent != nil {
+			wg.Go(func() { d.keepForParent(ctx, before.record) })
+		} else {
+			if before.presence.Journal || d.journaled {
+				wg.Go(func() { d.settleJournal(ctx) })
+			}
+			wg.Go(func() { d.settleNested(ctx, before.record) })
+		}
+		wg.Go(func() { d.settleLedger(ctx) })
+		wg.Go(d.seal)
+		if changed := d.kept; differs {
+			record := d.world.record
+			wg.Go(func() {
+				if err := d.place.Retain(ctx, before.presence.Retained, changed, record); err != nil {
+					d.warn("%v", err)
+				}
+			})
+			wg.Go(func() {
+				if err := d.store.Exports(d.t.Region).Update(ctx, d.t.Name, record); err != nil {
+					d.warn("%v", err)
+				}
+			})
+		}
+	}
+	d.finishHistory(err)
+	wg.Wait()
+	if err == nil {
+		d.e.withoutBaseline(d)
+	}
+	return err
+}
+
+// fallBack records what a deploy did before it failed or was stopped, and
+// undoes it unless that is not wanted.
+func (d *deployment) fallBack(ctx context.Context, cause error) error {
+	if d.initial && len(d.completed) == 0 && len(d.failed) == 0 {
+		// Nothing was done, so there is nothing to record: not even a stack.
+		d.forget()
+		d.finishHistory(cause)
+		return cause
+	}
+	d.keepReferences()
+	d.change(func(*state.Record) {})
+	interrupted := errors.Is(cause, errInterrupted) || d.e.config.Window.Interrupted()
+	lost := !interrupted && d.mayBegin(ctx) != nil
+	switch {
+	case interrupted || lost:
+		// Saved side by side: neither waits for the other in the little time left.
+		// Whoever has the stack now goes on from the record: an entry in the journal
+		// would have their work undone with ours.
+		var wg routine.Group
+		if !lost {
+			wg.Go(func() {
+				d.early.Wait()
+				d.journal(state.Interrupted)
+			})
+		}
+		wg.Go(func() { d.settleLedgerAtEnd() })
+		wg.Go(d.seal)
+		d.saved()
+		wg.Wait()
+		d.tellUnrecorded()
+	case d.opt.NoRollback || errors.As(cause, new(*OutputsError)):
+		d.saved()
+		d.journal(state.NoRollback)
+		d.settleLedgerAtEnd()
+		d.tellUnrecorded()
+	default:
+		d.saved()
+		d.journal(state.RollbackStarted)
+		if d.undo(ctx) {
+			cause = errors.Join(errInterrupted, cause)
+		}
+		d.tellUnrecorded()
+	}
+	if !interrupted && !lost {
+		d.seal()
+	}
+	d.finishHistory(cause)
+	return cause
+}
+
+// forget undoes what a first deploy wrote down before it did anything.
+func (d *deployment) forget() {
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	d.settleLedger(ctx)
+	if d.t.parent == nil {
+		if err := d.registry.ReleaseUnused(ctx); err != nil {
+			d.warn("%v", err)
+		}
+	}
+}
+
+// removeRecord deletes a record that names nothing any more, and gives the
+// stack's name back.
+func (d *deployment) removeRecord(ctx context.Context) error {
+	if err := d.mayBegin(ctx); err != nil {
+		return err
+	}
+	if err := d.place.Delete(ctx, d.saver.ETag()); err != nil {
+		return err
+	}
+	d.letGoOfName(ctx)
+	return nil
+}
+
+// letGoOfName writes down what was kept of a stack whose record is gone, and
+// gives its name back.
+func (d *deployment) letGoOfName(ctx context.Context) {
+	if err := d.place.RetainLast(ctx, d.kept); err != nil {
+		d.warn("%v", err)
+	}
+	if strings.Contains(d.t.Name, "~") {
+		return // the name is the top-level stack's
+	}
+	if err := d.registry.Release(ctx); err != nil {
+		d.warn("%v", err)
+	}
+}
+
+// settleLedgerAtEnd is settleLedger on time of its own.
+func (d *deployment) settleLedgerAtEnd() {
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	d.settleLedger(ctx)
+}

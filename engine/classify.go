@@ -41,7 +41,7 @@ func Classify(err error) (result.Outcome, result.Reason) {
 	switch {
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
 		return result.Cancelled, ""
-	case is[*state.HeldError](err), is[*state.BucketLockedError](err):
+	case is[*state.HeldError](err), is[*state.BucketLockedError](err), is[*LockedError](err):
 		return result.Locked, result.ReasonLock
 	case is[*ApprovalError](err):
 		return result.ApprovalRequired, result.ReasonApproval
@@ -64,13 +64,16 @@ func Classify(err error) (result.Outcome, result.Reason) {
 	case is[*provider.PreflightError](err), is[*template.Error](err), is[*template.Faults](err), is[*template.MacroError](err), is[*macro.Error](err),
 		is[*graph.CycleError](err), is[*asset.SourcesError](err), is[*ExportInUseError](err), is[*ImportError](err), is[*assembly.Faults](err), is[*assembly.MissingError](err):
 		return result.Failed, result.ReasonTemplate
-	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err), is[*ImportRefusedError](err):
+	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err), is[*ImportRefusedError](err),
+		is[*ExportRefusedError](err), is[*ReferencesError](err), is[*UsedError](err), is[*StorageError](err):
 		return result.Failed, result.ReasonInput
 	case is[*SynthError](err), is[*synth.AppError](err), is[*synth.TimeoutError](err), is[*synth.NoAssemblyError](err),
 		is[*synth.LookupError](err), is[*synth.NoProgramError](err):
 		return result.Failed, result.ReasonSynth
 	case is[*synth.NoAppError](err), is[*synth.ContextEntryError](err), is[*assembly.SelectionError](err):
 		return result.Failed, result.ReasonInput
+	case is[*ExportError](err), is[*RetireError](err): // by CloudFormation, with nothing said above
+		return result.Failed, result.ReasonResource
 	}
 	return result.Failed, result.ReasonInternal
 }

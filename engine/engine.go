@@ -29,6 +29,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/reference"
@@ -159,6 +161,12 @@ func (e *CredentialsError) Unwrap() error { return e.Err }
 func (e *CredentialsError) Remedy() string {
 	if host, ok := errors.AsType[*net.DNSError](e.Err); ok {
 		return fmt.Sprintf("there is no host %s: check the name of the region, and that the network reaches AWS", host.Name)
+	}
+	// To find credentials other services may have been asked, which do not answer
+	// where there are none.
+	if op, ok := errors.AsType[*smithy.OperationError](e.Err); ok && op.ServiceID == sts.ServiceID &&
+		!is[*smithy.OperationError](op.Err) && is[*smithyhttp.RequestSendError](op.Err) {
+		return "AWS could not be reached: check the network of the machine, and its proxy if it has one; what is recorded is as it was"
 	}
 	return "give the step credentials before this one, for example with aws-actions/configure-aws-credentials; " +
 		"a workflow that assumes a role by OIDC needs the permission id-token: write"

@@ -21,6 +21,7 @@ var resendable = map[string]string{
 	"AWS::Lambda::Version":                            "the same code is not published twice",
 	"AWS::CloudWatch::AnomalyDetector":                "it puts the one detector of that metric",
 	"AWS::IAM::UserToGroupAddition":                   "nobody becomes a member twice",
+	"AWS::Logs::ResourcePolicy":                       "it puts the one policy of that name",
 	"AWS::AutoScaling::LifecycleHook":                 "it puts the one hook of that name",
 	"AWS::Scheduler::ScheduleGroup":                   byKnownToken,
 	"AWS::SecretsManager::ResourcePolicy":             "it puts the one policy that there is",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -74,15 +75,28 @@ func (s *step) mapping() (map[string]string, error) {
 		}
 		source = file
 	}
-	if len(body) > 0 {
+	if s.in.ResourceMapping != "" || s.in.ResourceMappingInline != "" {
+		// None at all means everything that can be found, which an empty file, of a
+		// program that failed perhaps, must not.
+		if len(bytes.TrimSpace(body)) == 0 {
+			body = []byte("{}")
+		}
 		parsed, err := engine.ParseMapping(body)
+		if err == nil && len(parsed) == 0 {
+			return nil, &engine.InputError{What: source + ": it names no resource", Next: "name some, or leave the mapping away to import what can be found of the stack"}
+		}
 		if err != nil {
 			return nil, &engine.InputError{What: fmt.Sprintf("%s: %v", source, err), Next: `give a JSON object such as {"Queue": "https://sqs.eu-west-1.amazonaws.com/111122223333/orders"}`}
 		}
 		mapping = parsed
 	}
+	named := map[string]bool{}
 	for _, entry := range s.in.Resources {
 		id, physical, _ := strings.Cut(entry, "=")
+		if named[id] {
+			return nil, &engine.InputError{What: fmt.Sprintf("resource: %s is given twice", id), Next: "give each logical id one physical id"}
+		}
+		named[id] = true
 		mapping[id] = physical
 	}
 	return mapping, nil

@@ -128,7 +128,6 @@ var names = map[string]NameRule{
 	"AWS::CloudWatch::CompositeAlarm":           {Property: "AlarmName", Max: 255},
 	"AWS::CloudWatch::Dashboard":                {Property: "DashboardName", Max: 255},
 	"AWS::Cognito::UserPoolGroup":               {Property: "GroupName", Max: 128},
-	"AWS::Logs::ResourcePolicy":                 {Property: "PolicyName", Max: 255},
 	"AWS::Logs::LogStream":                      {Property: "LogStreamName", Max: 512},
 	"AWS::AutoScaling::LifecycleHook":           {Property: "LifecycleHookName", Max: 255},
 	"AWS::Scheduler::ScheduleGroup":             {Property: "Name", Max: 64},

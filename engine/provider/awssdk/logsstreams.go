@@ -5,7 +5,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	logs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
-	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/value"
@@ -48,51 +47,28 @@ func logsResourcePolicy() provider.Resource {
 	k := composite{"PolicyName"}
 	return keyed(k, provider.Resource{
 		Type:    "AWS::Logs::ResourcePolicy",
-		Name:    "PolicyName",
 		Inputs:  []provider.Input{putLogsPolicyInput},
 		Updates: []provider.Input{putLogsPolicyInput},
 		Create:  k.made(provider.Call(logsClient, (*logs.Client).PutResourcePolicy, putLogsPolicyInput)),
 		Update:  updateBy(logsClient, (*logs.Client).PutResourcePolicy, putLogsPolicyInput),
 		Delete:  provider.Call(logsClient, (*logs.Client).DeleteResourcePolicy, provider.Bind[logs.DeleteResourcePolicyInput]()),
 		Gone:    logsGone,
-		Lookup: func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
-			// Without a time of making: what is there was put at some time, and a put
-			// would overwrite it.
-			p, err := logsPolicy(ctx, r, r.Name)
-			if p == nil || err != nil {
-				return nil, err
-			}
-			return &provider.Holder{PhysicalID: r.Name}, nil
-		},
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
-			p, err := logsPolicy(ctx, r, r.PhysicalID)
-			if err != nil {
-				return nil, err
+			in := &logs.DescribeResourcePoliciesInput{}
+			for {
+				page, err := logsClient(r.Session).DescribeResourcePolicies(ctx, in)
+				if err != nil {
+					return nil, err
+				}
+				for _, p := range page.ResourcePolicies {
+					if aws.ToString(p.PolicyName) == r.PhysicalID {
+						return value.NewObject("PolicyName", r.PhysicalID, "PolicyDocument", parsed(aws.ToString(p.PolicyDocument))), nil
+					}
+				}
+				if in.NextToken = page.NextToken; in.NextToken == nil {
+					return nil, provider.ErrNotFound
+				}
 			}
-			if p == nil {
-				return nil, provider.ErrNotFound
-			}
-			return value.NewObject("PolicyName", r.PhysicalID, "PolicyDocument", parsed(aws.ToString(p.PolicyDocument))), nil
 		},
 	})
-}
-
-// logsPolicy reads the policy of a name, nil when there is none. An account has a
-// handful of them.
-func logsPolicy(ctx context.Context, r *provider.Request, name string) (*types.ResourcePolicy, error) {
-	in := &logs.DescribeResourcePoliciesInput{}
-	for {
-		page, err := logsClient(r.Session).DescribeResourcePolicies(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range page.ResourcePolicies {
-			if aws.ToString(p.PolicyName) == name {
-				return &p, nil
-			}
-		}
-		if in.NextToken = page.NextToken; in.NextToken == nil {
-			return nil, nil
-		}
-	}
 }

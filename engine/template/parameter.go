@@ -132,7 +132,7 @@ const (
 // come, so that these are known by their form.
 // https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/parameters-section-structure.html
 var parameterType = func() *regexp.Regexp {
-	own := `AWS(::[A-Za-z0-9]+){2,3}`
+	own := `[A-Za-z0-9]+(::[A-Za-z0-9]+){1,3}`
 	plain := `(String|Number|CommaDelimitedList|` + own + `|List<(String|Number|` + own + `)>)`
 	return regexp.MustCompile(`^(` + plain + `|AWS::SSM::Parameter::Value<` + plain + `>)$`)
 }()

@@ -154,6 +154,7 @@ var undeployed = map[string]string{
 	"cdkd-appsync":                                                                  motoAppSync,
 	"cdkd-ci-cd":                                                                    motoBuild,
 	"cdkd-codebuild-project":                                                        motoBuild,
+	"cdkd-deep-getatt-chains":                                                       motoComposite,
 	"cdkd-dynamodb-ondemand":                                                        motoInsights,
 	"cdkd-lambda-config-field-removal":                                              motoRuntime,
 	"cdkd-lambda-microvm-image":                                                     schema,
@@ -224,6 +225,7 @@ const (
 	motoRuntime     = "moto has no PutRuntimeManagementConfig"
 	motoConcurrency = "moto has no PutProvisionedConcurrencyConfig"
 	motoProtection  = "moto answers 500 to PutDataProtectionPolicy"
+	motoComposite   = "moto has no PutCompositeAlarm"
 	motoInsights    = "moto answers 500 to UpdateContributorInsights"
 	motoImport      = "moto answers 500 to PutRestApi"
 	motoWebhook     = "moto answers 500 to CreateWebhook"

@@ -23,7 +23,7 @@ import (
 const shown = 20
 
 func main() {
-	repeat := flag.Int("repeat", 3, "how often to run everything; the middle of each figure is shown")
+	repeat := flag.Int("repeat", 3, "how often to run everything; the best of each figure is shown")
 	requests := flag.Bool("requests", false, "show what was sent in the last round, and when")
 	tabulate := flag.Bool("calls", false, "show what each command asks of AWS, instead of what it costs")
 	program := flag.String("program", "", "the binary to measure; built when not given")

@@ -46,7 +46,8 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 		if err = routine.Try(func() error { return d.resolveOutputs(ctx) }); err == nil {
 			d.world.mu.Lock()
 			d.references(d.world.record, true)
-			differs := changing || d.initial || d.readopted || outputsDiffer(old, d.world.record)
+			differs := changing || d.initial || d.readopted || outputsDiffer(old, d.world.record) ||
+				before.record.TerminationProtection != d.t.Protected
 			d.world.mu.Unlock()
 			if err = d.saveWhole(differs); err == nil || errors.As(err, new(*state.ConflictError)) {
 				return d.succeed(before, differs, err)

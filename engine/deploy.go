@@ -276,6 +276,7 @@ func (d *deployment) makePlan(ctx context.Context, record *state.Record) error {
 	if record == nil {
 		d.world.record = state.NewRecord(d.t.Name, d.t.Region)
 	}
+	d.world.record.TerminationProtection = d.t.Protected
 	if d.t.parent != nil {
 		d.world.record.ParentStack, d.world.record.ParentLogicalID, d.world.record.ParentRegion = d.t.parent.t.Name, d.t.parentLogicalID, d.t.Region
 	}

@@ -80,7 +80,7 @@ func (e *ProtectedError) Error() string {
 
 // Remedy says what to do about it.
 func (e *ProtectedError) Remedy() string {
-	return "set terminationProtection to false in the app, or use remove-protection"
+	return "set terminationProtection to false in the app and deploy it, or use remove-protection"
 }
 
 // An InUseError says that other stacks import what a stack exports.
@@ -120,10 +120,10 @@ func (d *deployment) takeDown(ctx context.Context, opt DestroyOptions) error {
 	start := now()
 	defer func() { d.res.Duration = time.Since(start) }()
 	d.observe(Event{Kind: StackStarted})
-	if d.t.Protected && !opt.RemoveProtection {
-		return &ProtectedError{d.t.Name}
-	}
 	d.unprotect, d.purge = opt.RemoveProtection, opt.PurgeEvents
+	if err := d.protected(nil); err != nil {
+		return err
+	}
 	if opt.Consent != nil {
 		record, _, err := d.place.Read(ctx)
 		if err != nil {
@@ -132,6 +132,9 @@ func (d *deployment) takeDown(ctx context.Context, opt DestroyOptions) error {
 		if record == nil {
 			record = state.NewRecord(d.t.Name, d.t.Region) // though a dead deploy may have made something
 		}
+		if err := d.protected(record); err != nil {
+			return err
+		}
 		if len(record.Resources) > 0 && !opt.Consent(d.t.Name, removal(d.t, record)) {
 			d.observe(Event{Kind: Notice, Text: "not destroyed: declined"})
 			return nil
@@ -139,6 +142,19 @@ func (d *deployment) takeDown(ctx context.Context, opt DestroyOptions) error {
 		d.agreed = record
 	}
 	return d.destroy(ctx)
+}
+
+// protected refuses a stack with termination protection: by what the app says,
+// and where there is none by what it said when the stack was deployed.
+func (d *deployment) protected(record *state.Record) error {
+	on := d.t.Protected
+	if d.t.Template == nil && record != nil {
+		on = record.TerminationProtection
+	}
+	if on && !d.unprotect {
+		return &ProtectedError{d.t.Name}
+	}
+	return nil
 }
 
 // beyondConsent names what is recorded now and was not when somebody agreed to
@@ -228,6 +244,9 @@ func (d *deployment) destroy(ctx context.Context) error {
 		}
 		d.observe(Event{Kind: Notice, Text: "nothing is recorded of the stack"})
 		return nil
+	}
+	if err := d.protected(r.record); err != nil {
+		return err
 	}
 	if err := d.beyondConsent(r.record); err != nil {
 		return err

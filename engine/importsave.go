@@ -36,6 +36,7 @@ func (i *importing) look(ctx context.Context) error {
 	if i.next == nil {
 		i.next = state.NewRecord(i.t.Name, i.t.Region)
 	}
+	i.next.TerminationProtection = i.t.Protected
 	if i.whole {
 		for _, id := range i.next.LogicalIDs() {
 			i.next.Remove(id)

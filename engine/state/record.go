@@ -30,6 +30,10 @@ type Record struct {
 
 	ParentStack, ParentLogicalID, ParentRegion string
 
+	// TerminationProtection is what the app said of the stack when it was deployed.
+	// It is a member of our own, which others keep or drop.
+	TerminationProtection bool
+
 	LastModified int64 // Unix milliseconds of the save
 
 	order []string

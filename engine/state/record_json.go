@@ -35,6 +35,8 @@ func ParseRecord(key string, b []byte) (*Record, error) {
 		ParentRegion:    in.text("parentRegion"),
 		LastModified:    in.time("lastModified"),
 		read:            o,
+
+		TerminationProtection: o.Value("terminationProtection") == true,
 	}
 	if rows, ok := o.Value("resources").(*value.Object); ok {
 		for id, v := range rows.All() {
@@ -157,6 +159,7 @@ func (r *Record) Marshal() ([]byte, error) {
 	w.text("parentStack", r.ParentStack)
 	w.text("parentLogicalId", r.ParentLogicalID)
 	w.text("parentRegion", r.ParentRegion)
+	w.flag("terminationProtection", r.TerminationProtection)
 	w.o.Set("lastModified", value.Int(r.LastModified))
 	return value.MarshalIndent(w.o)
 }

@@ -97,6 +97,7 @@ var record = both(members(map[string]member{
 	"orphans":           some(members(map[string]member{"logicalId": must(filled), "orphanedAt": must(millis), "state": must(resource)})),
 	"conditionVerdicts": opt(each(members(map[string]member{"verdict": must(boolean), "fingerprint": must(filled)}))),
 	"parentStack":       opt(filled), "parentLogicalId": opt(filled), "parentRegion": opt(filled),
+	"terminationProtection": opt(boolean),
 }), together("parentStack", "parentLogicalId", "parentRegion"))
 
 // together are members of which an object has all or none.

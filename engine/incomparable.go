@@ -15,6 +15,7 @@ import (
 type IncomparableError struct {
 	LogicalID, Type, Property string
 	Parameters                []string // that the value is made of, where this is known
+	nested                    bool     // of a nested stack, which is always given its parameters
 }
 
 func (e *IncomparableError) Error() string {
@@ -27,21 +28,18 @@ func (e *IncomparableError) because() string {
 
 // Remedy says what to do about it.
 func (e *IncomparableError) Remedy() string {
-	leave := "leave the parameter out"
-	if len(e.Parameters) > 0 {
-		leave = "leave " + strings.Join(e.Parameters, " and ") + " out"
+	write := "write " + e.Property + " without a NoEcho value"
+	if len(e.Parameters) == 0 || e.nested {
+		return write
 	}
-	return leave + ", which takes a Default, so that the stored value stays, or write " + e.Property + " without a NoEcho value"
+	return "leave " + strings.Join(e.Parameters, " and ") + " out, which takes a Default and nothing else that changes and holds it, so that the stored value stays, or " + write
 }
 
 func (e *IncomparableError) source() string {
-	switch len(e.Parameters) {
-	case 0:
+	if len(e.Parameters) == 0 {
 		return "a NoEcho value"
-	case 1:
-		return "the NoEcho parameter " + e.Parameters[0]
 	}
-	return "the NoEcho parameters " + strings.Join(e.Parameters, " and ")
+	return "the NoEcho " + several("parameter", e.Parameters)
 }
 
 // comparable refuses a change of which a mask hides whether it is a replacement.
@@ -53,7 +51,7 @@ func (d *deployment) comparable(c *plan.Change, r *template.Resource) error {
 		if p.Incomparable {
 			return &IncomparableError{
 				LogicalID: c.LogicalID, Type: c.Type, Property: p.Path,
-				Parameters: suppliedTo(r.Properties.Value(p.Path), d.t),
+				Parameters: suppliedTo(r.Properties.Value(p.Path), d.t), nested: d.t.parent != nil,
 			}
 		}
 	}

@@ -76,7 +76,13 @@ func (n *nested) deploy(ctx context.Context, r *provider.Request) (*value.Object
 			p.warn("%s: %s of a nested stack has no effect", r.LogicalID, ignored)
 		}
 	}
-	d := n.child(p.t.child(p, r.LogicalID, template, parameters, hidden))
+	before, err := nestedParameters(&provider.Request{LogicalID: r.LogicalID, Properties: r.Previous})
+	if err != nil {
+		return nil, err
+	}
+	t := p.t.child(p, r.LogicalID, template, parameters, hidden)
+	p.handDown(&t, before)
+	d := n.child(t)
 	err = d.deploy(ctx)
 	n.adopt(d)
 	n.show(d)

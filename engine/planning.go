@@ -28,6 +28,7 @@ type planned struct {
 	told      map[string]evaluated
 	readopted bool                // the record is not what was read: orphans were taken back, or forgotten
 	doubtful  map[string][]string // properties of which it is not known what AWS has
+	unmade    map[string]refusal  // what of the plan is known not to be done
 	notices   []string
 	warnings  []string
 }
@@ -241,13 +242,14 @@ func (p *planned) identifies(ctx context.Context, r *template.Resource, property
 
 // suppliedTo names the NoEcho parameters given in this run that a value mentions.
 func suppliedTo(v any, t target) (parameters []string) {
-	if t.parent != nil {
-		return nil
-	}
 	mentioned := graph.Mentioned(v)
-	for _, parameter := range t.Template.Parameters {
-		if _, given := t.Parameters[parameter.Name]; given && parameter.NoEcho && slices.Contains(mentioned, parameter.Name) {
-			parameters = append(parameters, parameter.Name)
+	for _, p := range t.Template.Parameters {
+		_, given := t.Parameters[p.Name]
+		if t.parent != nil {
+			given = slices.Contains(t.renewed, p.Name)
+		}
+		if given && t.secretive(p) && slices.Contains(mentioned, p.Name) {
+			parameters = append(parameters, p.Name)
 		}
 	}
 	return parameters

@@ -81,13 +81,28 @@ func (d *deployment) mayReplace(c *plan.Change, properties *value.Object, old *s
 	return refuse
 }
 
-// refuse marks the replacements of a plan that will not be made. Those that a
+// A refusal is why a planned change is not made, and what makes it so.
+type refusal interface {
+	error
+	because() string
+}
+
+func (e *ReplacementError) because() string { return e.Because }
+
+// refuse marks the changes of a plan that will not be made. Replacements that a
 // deploy may still turn out not to need, or whose names are not known yet, are
 // decided when they come.
 func (d *deployment) refuse(p *planned, record *state.Record) {
+	p.unmade = map[string]refusal{}
+	mark := func(c *plan.Change, r refusal) { p.unmade[c.LogicalID], c.Refused = r, r.because() }
+	withheld := p.withheld(d.t, record)
 	for _, c := range p.Changes {
+		if e := withheld[c.LogicalID]; e != nil {
+			mark(c, e)
+			continue
+		}
 		if hidden, ok := errors.AsType[*IncomparableError](d.comparable(c, p.scope.Resource(c.LogicalID))); ok {
-			c.Refused = hidden.because()
+			mark(c, hidden)
 			continue
 		}
 		certain := slices.ContainsFunc(c.Properties, func(p plan.PropertyChange) bool { return p.Replaces && !p.Propagated })
@@ -102,7 +117,7 @@ func (d *deployment) refuse(p *planned, record *state.Record) {
 			known.Set(name, v)
 		}
 		if refused, ok := errors.AsType[*ReplacementError](d.mayReplace(c, known, record.Row(c.LogicalID))); ok {
-			c.Refused = refused.Because
+			mark(c, refused)
 		}
 	}
 }
@@ -114,11 +129,13 @@ func (d *deployment) announceRefusals() {
 		if c.Refused == "" {
 			continue
 		}
-		would := "would"
-		if c.Action == plan.MayReplace {
-			would = "might"
+		would := "would have to be replaced"
+		if e := (*NotGivenError)(nil); errors.As(d.unmade[c.LogicalID], &e) {
+			would = "would be " + e.done()
+		} else if c.Action == plan.MayReplace {
+			would = "might have to be replaced"
 		}
-		d.warn("%s (%s) %s have to be replaced, which a deploy refuses: %s", c.LogicalID, c.Type, would, c.Refused)
+		d.warn("%s (%s) %s, which a deploy refuses: %s", c.LogicalID, c.Type, would, c.Refused)
 	}
 }
 
@@ -127,13 +144,8 @@ func (d *deployment) announceRefusals() {
 func (d *deployment) refusals() error {
 	var first error
 	for _, c := range d.Changes {
-		if c.Refused != "" {
-			err := d.comparable(c, d.scope.Resource(c.LogicalID))
-			if err == nil {
-				err = d.mayReplace(c, c.Desired, d.world.row(c.LogicalID))
-			}
-			err = d.fail(c, c.PhysicalID, err)
-			first = cmp.Or(first, err)
+		if r := d.unmade[c.LogicalID]; r != nil {
+			first = cmp.Or(first, d.fail(c, c.PhysicalID, r))
 		}
 	}
 	if first == nil {

@@ -28,7 +28,9 @@ type target struct {
 	redirection  *asset.Redirection // nil: assets go where the app puts them
 	storage      *placement         // where they go instead
 
-	parent          *deployment // of a nested stack
+	parent          *deployment         // of a nested stack
+	renewed         []string            // of its parameters: those with a value that may not be the one before
+	withheld        map[string][]string // of its parameters: what NoEcho ones, not given, they come from
 	parentLogicalID string
 }
 

@@ -1,6 +1,10 @@
 package template
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/org/cdkd-action/engine/value"
+)
 
 // A Reference is one place where a resource names another.
 type Reference struct {
@@ -58,4 +62,66 @@ func (s *Scope) References(logicalID string) []Reference {
 		}
 	}
 	return all
+}
+
+// Parameters names the parameters that a value of the template hangs on: those
+// that it refers to, and those by which the conditions were decided that it asks.
+// A branch that is not taken does not count.
+func (s *Scope) Parameters(v any) []string {
+	d := &dependence{s: s, asked: map[string]bool{}}
+	d.value(v)
+	return d.parameters
+}
+
+// ConditionParameters names the parameters by which a condition was decided.
+func (s *Scope) ConditionParameters(name string) []string {
+	d := &dependence{s: s, asked: map[string]bool{}}
+	d.condition(name)
+	return d.parameters
+}
+
+type dependence struct {
+	s          *Scope
+	asked      map[string]bool // conditions
+	parameters []string
+}
+
+func (d *dependence) value(v any) {
+	taken := func(name string) (yes, no bool) {
+		d.condition(name)
+		met := d.s.conditions[name].value
+		return met, !met
+	}
+	names(v, nil, taken, func(n name) {
+		if d.s.parameters[n.id] != nil {
+			d.parameters = append(d.parameters, n.id)
+		}
+	})
+}
+
+func (d *dependence) condition(name string) {
+	if d.asked[name] {
+		return
+	}
+	d.asked[name] = true
+	written := d.s.t.Conditions.Value(name)
+	d.value(written)
+	d.named(written)
+}
+
+// named follows the names of other conditions in a condition.
+func (d *dependence) named(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, member := range v {
+			d.named(member)
+		}
+	case *value.Object:
+		for k, member := range v.All() {
+			if name, ok := member.(string); ok && k == "Condition" {
+				d.condition(name)
+			}
+			d.named(member)
+		}
+	}
 }

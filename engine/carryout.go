@@ -181,9 +181,24 @@ func (d *deployment) forget() {
 	defer cancel()
 	d.settleLedger(ctx)
 	if d.t.parent == nil {
-		if err := d.registry.ReleaseUnused(ctx); err != nil {
-			d.warn("%v", err)
-		}
+		d.releaseUnused(ctx)
+	}
+}
+
+// giveBackName gives the name back that a first deploy took and has no use for,
+// because it ended before it did anything.
+func (d *deployment) giveBackName(cause error) {
+	if cause == nil || errors.Is(cause, errPutOff) || d.registry == nil || !d.registry.Claimed() {
+		return
+	}
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	d.releaseUnused(ctx)
+}
+
+func (d *deployment) releaseUnused(ctx context.Context) {
+	if err := d.registry.ReleaseUnused(ctx); err != nil {
+		d.warn("%v", err)
 	}
 }
 

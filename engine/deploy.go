@@ -178,6 +178,12 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	if before, err = d.settleOpen(reads, before, false); err != nil {
 		return err
 	}
+	begun := false
+	defer func() {
+		if !begun {
+			d.giveBackName(err)
+		}
+	}()
 	before, err = d.planUnderLock(reads, before)
 	defer func() { d.creates.wait() }()
 	if err != nil {
@@ -215,6 +221,7 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 		d.history = d.t.parent.history
 	}
 	d.emitSettled()
+	begun = true
 	return d.carryOut(ctx, before)
 }
 

@@ -16,8 +16,9 @@ import (
 
 // TestInterrupted sends SIGINT while a request is made, and SIGKILL to what is
 // still there six seconds later. The run has to end by itself with its locks
-// given back, which it does only once the record is saved (S-189), and the next
-// run as if nothing had been (P-35).
+// given back, which it does only once the record is saved (S-189), and with the
+// name of a stack of which nothing is left (S-270), and the next run as if nothing
+// had been (P-35).
 func TestInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("interrupts deploys")
@@ -28,7 +29,7 @@ func TestInterrupted(t *testing.T) {
 		if !w.interrupt(story, n) {
 			return false, false
 		}
-		if held := w.locks(); len(held) > 0 {
+		if held := append(w.locks(), w.unusedNames()...); len(held) > 0 {
 			w.t.Errorf("left behind: %s", strings.Join(held, ", "))
 		} else {
 			free[i].free.Add(1)
@@ -173,4 +174,21 @@ func (w *crashWorld) locks() (held []string) {
 		}
 	}
 	return held
+}
+
+// unusedNames are the markers in the registry of stacks of which the bucket holds
+// nothing but their history.
+func (w *crashWorld) unusedNames() (unused []string) {
+	used := map[string]bool{}
+	for _, o := range w.aws.S3.Objects(stateBucket) {
+		if stack, object, ok := strings.Cut(strings.TrimPrefix(o.Key, "cdkd/"), "/us-east-1/"); ok && !strings.HasPrefix(object, "deployments/") {
+			used["_cdkd-registry/us-east-1/"+stack+".json"] = true
+		}
+	}
+	for _, o := range w.aws.S3.Objects(stateBucket) {
+		if strings.HasPrefix(o.Key, "_cdkd-registry/") && !used[o.Key] {
+			unused = append(unused, o.Key)
+		}
+	}
+	return unused
 }

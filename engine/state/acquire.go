@@ -60,7 +60,13 @@ func (k *Stack) acquire(ctx context.Context, opt LockOptions) (*Lock, error) {
 
 // attempt asks once, and once more when the lock that it met had expired.
 func (k *Stack) attempt(ctx context.Context, opt LockOptions) (*Lock, *HeldError, error) {
-	l, met, err := k.claim(ctx, opt)
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	// A lock that was written must be known of, or nobody releases it.
+	writing, cancel := answered(ctx)
+	defer cancel()
+	l, met, err := k.claim(writing, opt)
 	if met == nil {
 		return l, nil, err
 	}
@@ -69,7 +75,10 @@ func (k *Stack) attempt(ctx context.Context, opt LockOptions) (*Lock, *HeldError
 	if old == nil || !old.Expired(held.Seen) {
 		return nil, held, nil
 	}
-	err = k.store.removeIf(ctx, k.key(lockName), met.etag)
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	err = k.store.removeIf(writing, k.key(lockName), met.etag)
 	switch {
 	case contended(err), errors.Is(err, errAbsent):
 		return nil, held, nil // somebody else was faster
@@ -79,7 +88,7 @@ func (k *Stack) attempt(ctx context.Context, opt LockOptions) (*Lock, *HeldError
 	case err != nil:
 		return nil, nil, err
 	}
-	l, met, err = k.claim(ctx, opt)
+	l, met, err = k.claim(writing, opt)
 	switch {
 	case met != nil:
 		return nil, k.heldBy(opt, met.record), nil
@@ -124,11 +133,15 @@ func (k *Stack) claim(ctx context.Context, opt LockOptions) (*Lock, *meeting, er
 		// It may be the lock itself, written by a request without an answer.
 		met := &meeting{}
 		var readErr error
-		met.record, met.etag, readErr = k.peek(context.WithoutCancel(ctx))
+		met.record, met.etag, readErr = k.peek(ctx)
 		switch {
 		case readErr == nil && met.record != nil && met.record.same(r):
 			etag = met.etag
 		case !contended(err):
+			if ctx.Err() != nil {
+				opt.Warn(fmt.Sprintf("S3 did not say whether the lock of %s %s in %s is taken: if it is, it frees itself at %s, and force-unlock removes it sooner",
+					opt.Subject, printable(k.Name), printable(k.Region), r.Expires.UTC().Format(time.RFC3339)))
+			}
 			return nil, nil, err
 		case readErr != nil:
 			return nil, nil, readErr

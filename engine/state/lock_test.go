@@ -793,3 +793,98 @@ func FuzzLock(f *testing.F) { // (S-90, S-438)
 		}
 	})
 }
+
+// What an interrupted run wrote, or may have, is known: nobody else would
+// release it (S-186, S-189, S-433).
+func TestLockOfAnInterruptedRun(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		prepare func(c *cloud, interrupt func(), end <-chan struct{})
+		held    bool // by us
+		owner   string
+		after   time.Duration
+		warns   string
+	}{
+		{
+			name: "a signal before: nothing is asked for",
+			prepare: func(_ *cloud, interrupt func(), _ <-chan struct{}) {
+				interrupt()
+			},
+		},
+		{
+			name: "a signal while the lock is written: its answer is waited for",
+			prepare: func(c *cloud, interrupt func(), _ <-chan struct{}) {
+				c.on("PutObject", lockName, 0, 1, first(interrupt))
+			},
+			held: true, owner: "me@here:1",
+		},
+		{
+			name: "and the answer is lost: it is found by reading",
+			prepare: func(c *cloud, interrupt func(), _ <-chan struct{}) {
+				c.on("PutObject", lockName, 0, 3, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					interrupt()
+					lose(w, r, next)
+				})
+			},
+			held: true, owner: "me@here:1", after: answerTime,
+		},
+		{
+			name: "a signal when an expired lock is met: it is left",
+			prepare: func(c *cloud, interrupt func(), _ <-chan struct{}) {
+				c.holdBy("dead", at(0))
+				c.on("GetObject", lockName, 0, 1, first(interrupt))
+			},
+			owner: "dead",
+		},
+		{
+			name: "a signal while an expired lock is removed: it is taken over whole (S-92)",
+			prepare: func(c *cloud, interrupt func(), _ <-chan struct{}) {
+				c.holdBy("dead", at(0))
+				c.on("DeleteObject", lockName, 0, 1, first(interrupt))
+			},
+			held: true, owner: "me@here:1", warns: "took over the expired lock",
+		},
+		{
+			name: "no answer while there is time: it is said that it may be there",
+			prepare: func(c *cloud, interrupt func(), end <-chan struct{}) {
+				c.on("PutObject", lockName, 0, 0, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					interrupt()
+					hangs(end, false)(w, r, next)
+				})
+			},
+			after: answerTime, warns: "S3 did not say whether the lock of stack Shop in eu-west-1 is taken: if it is, it frees itself at 2000-01-01T00:30:00Z, and force-unlock removes it sooner",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, k := bubbleShop(t)
+				stopped := errors.New("interrupted")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				end := make(chan struct{})
+				defer close(end)
+				tt.prepare(c, func() { cancel(stopped) }, end)
+				n := new(notes)
+				start := time.Now()
+				l, err := k.Lock(ctx, lockOptions(n))
+				if d := time.Since(start); d > tt.after {
+					t.Errorf("known after %s, want %s at most", d, tt.after)
+				}
+				if (l != nil) != tt.held || (err == nil) != tt.held || err != nil && !errors.Is(err, stopped) && !errors.Is(err, context.Canceled) {
+					t.Errorf("held: %v, want %v (%v)", l != nil, tt.held, err)
+				}
+				object, _ := c.Object(bucket, lockKey)
+				if got, _ := parseLock(object.Body); got.Owner != tt.owner {
+					t.Errorf("the lock is %q's, want %q's", got.Owner, tt.owner)
+				}
+				if got := strings.Join(n.all(), "\n"); !strings.HasPrefix(got, tt.warns) || (tt.warns == "") != (got == "") {
+					t.Errorf("warned %q, want %q", got, tt.warns)
+				}
+				if l != nil {
+					if err := l.Release(t.Context()); err != nil || c.has(lockKey) {
+						t.Errorf("released with %v, lock there: %v", err, c.has(lockKey))
+					}
+				}
+			})
+		})
+	}
+}

@@ -135,6 +135,23 @@ func (s *Store) write(ctx context.Context, key string, body []byte, contentType 
 	return "", err
 }
 
+// answerTime is how long the answer to a write is waited for after the run was
+// stopped: less than a cancelled run has for what is under way.
+const answerTime = 4 * time.Second
+
+// answered returns a context for a write of which must be known whether it had
+// its effect: it goes on for a while when ctx ends.
+func answered(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(answerTime, func() { cancel(context.Cause(ctx)) })
+	})
+	return longer, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}
+
 // persistTime is how long one write is sent again when it fails in passing.
 const persistTime = 20 * time.Second
 

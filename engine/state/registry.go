@@ -136,8 +136,17 @@ func (g *Registry) decide(ctx context.Context, isNew, write bool) error {
 	}
 }
 
+// Claimed tells whether this run took the name.
+func (g *Registry) Claimed() bool { return g.claimed }
+
 // claim writes the marker if it still is the version read.
 func (g *Registry) claim(ctx context.Context, read ETag) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	// A name that was taken must be known of, or nobody gives it back.
+	ctx, cancel := answered(ctx)
+	defer cancel()
 	etag, err := g.stack.store.put(ctx, g.key, g.body(), typeJSON, when(read))
 	if err == nil {
 		g.etag, g.claimed = etag, true

@@ -28,6 +28,9 @@ func (e *Engine) amend(ctx context.Context, place *state.Stack, opt state.LockOp
 			e.warnOf(place, err.Error())
 		}
 	}()
+	if err := notHandedOver(ctx, place); err != nil {
+		return err
+	}
 	record, etag, err := place.Read(ctx)
 	if err != nil {
 		return err

@@ -53,6 +53,8 @@ type deployment struct {
 	journaling       sync.Mutex
 	journaled        bool          // this run has written to it
 	early            routine.Group // the journal is written before all that it is to say is known
+	hands            bool          // the stack from CloudFormation, or to it
+	handover         *state.HandoverFile
 	unmaking         bool          // what was created is undone: what is to be retained except on create goes
 	unprotect        bool          // switch deletion protection off first
 	purge            bool          // delete the histories when the stack is gone
@@ -216,7 +218,11 @@ func (d *deployment) acquire(ctx context.Context, opt state.LockOptions) (readin
 		r.presence, listErr = d.place.Presence(ctx)
 	}
 	d.know(r)
-	return r, joined(oneFault(nonNil(lockErr, readErr, listErr)))
+	err := joined(oneFault(nonNil(lockErr, readErr, listErr)))
+	if err == nil {
+		err = d.mine(ctx, r.presence)
+	}
+	return r, err
 }
 
 // know keeps what was read under the lock.

@@ -305,7 +305,9 @@ func (d *deployment) destroy(ctx context.Context) error {
 }
 
 // remains tells whether there is something of a stack that goes with its record.
-func remains(p state.Presence) bool { return p.Listed && (p.Journal || p.Ledger || p.Pending) }
+func remains(p state.Presence) bool {
+	return p.Listed && (p.Journal || p.Ledger || p.Pending || p.Handover)
+}
 
 // emptyTemplate is what a stack that is taken down is evaluated against:
 // recorded properties may hold references to secrets, and nothing else.

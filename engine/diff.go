@@ -57,7 +57,7 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	var wg routine.Group
 	var held *state.LockRecord
 	var open *state.Pending
-	var openErr error
+	var openErr, handover error
 	wg.Go(func() {
 		there, err := d.place.Presence(ctx)
 		if err == nil && there.Lock {
@@ -65,6 +65,9 @@ func (d *deployment) rehearse(ctx context.Context) error {
 		}
 		if err == nil && there.Pending {
 			open, openErr = d.place.ReadPending(ctx)
+		}
+		if err == nil {
+			handover = d.mine(ctx, there)
 		}
 	})
 	record, etag, err := d.place.Read(ctx)
@@ -74,6 +77,9 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	}
 	if openErr != nil {
 		d.warn("%v", openErr)
+	}
+	if handover != nil {
+		d.warn("%s", told(handover))
 	}
 	if held != nil && !held.Expired(now()) {
 		d.warn("%v: this plan may be out of date", d.place.Held(*held))

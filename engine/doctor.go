@@ -204,18 +204,33 @@ func (e *Engine) examineLocks(ctx context.Context, store *state.Store) []result.
 
 // examineRegistry looks whether every recorded stack is this prefix's.
 func (e *Engine) examineRegistry(ctx context.Context, store *state.Store) []result.Finding {
-	refs, err := store.List(ctx)
+	refs, traces, err := store.ListAll(ctx)
 	if err != nil {
 		return []result.Finding{failing("registry", err)}
 	}
-	var found []result.Finding
+	found := examineHandovers(ctx, store, traces)
+	whole := len(found)
 	for i, err := range store.LookUp(ctx, refs) {
 		if err != nil {
 			found = append(found, failing("registry of "+refs[i].Stack, err))
 		}
 	}
-	if found == nil {
+	if len(found) == whole {
 		found = append(found, fine("registry", "%d stacks are recorded under the prefix %s, and under no other", len(refs), store.Prefix()))
+	}
+	return found
+}
+
+// examineHandovers names the stacks that are on their way from CloudFormation or to
+// it.
+func examineHandovers(ctx context.Context, store *state.Store, traces []state.Trace) (found []result.Finding) {
+	for _, t := range traces {
+		if !t.Handover {
+			continue
+		}
+		if err := notHandedOver(ctx, store.Stack(t.Stack, t.Region)); err != nil {
+			found = append(found, failing("handover of "+t.Stack, err))
+		}
 	}
 	return found
 }

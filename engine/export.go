@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -110,11 +111,19 @@ func (e *Engine) Export(ctx context.Context, opt ExportOptions) (*Exported, erro
 	if err != nil {
 		return nil, err
 	}
-	name := opt.StackName
-	if name == "" {
-		name = t.Name
+	handover, err := store.Stack(t.Name, t.Region).OpenHandover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	begun, name := handover.Current(), cmp.Or(opt.StackName, t.Name)
+	if begun != nil {
+		if begun.Direction != state.ToCloudFormation || opt.StackName != "" && !begun.Is(opt.StackName) {
+			return nil, handedOver(store.Stack(t.Name, t.Region), begun)
+		}
+		name = begun.Stack
 	}
 	x := e.exporting(store, t, opt, name)
+	x.hands, x.handover = true, handover
 	defer x.release()
 	if err := x.look(ctx); err != nil {
 		return nil, err
@@ -122,7 +131,8 @@ func (e *Engine) Export(ctx context.Context, opt ExportOptions) (*Exported, erro
 	if refused := x.out.refused(""); refused != nil {
 		return x.out, &ExportRefusedError{Stack: t.Name, Region: t.Region, Resources: refused}
 	}
-	if opt.DryRun {
+	if opt.DryRun || x.over {
+		x.out.Done = x.over
 		return x.out, nil
 	}
 	if opt.Consent != nil && !opt.Consent(x.out) {
@@ -132,7 +142,13 @@ func (e *Engine) Export(ctx context.Context, opt ExportOptions) (*Exported, erro
 	if err := x.carryOut(ctx); err != nil {
 		return x.out, &ExportError{Stack: t.Name, Region: t.Region, Err: err}
 	}
-	return x.out, x.forget()
+	if err := x.come(ctx, state.Forgetting); err != nil {
+		return x.out, &ExportError{Stack: t.Name, Region: t.Region, Err: err}
+	}
+	if err := x.forget(); err != nil {
+		return x.out, err
+	}
+	return x.out, x.handed()
 }
 
 // An ExportError says that an export began and did not come to its end.
@@ -165,6 +181,8 @@ type exporting struct {
 	before     reading
 	there      *cloudformation.Stack // as CloudFormation has it already; nil: not
 	forgotten  bool                  // by an earlier run, which came that far
+	over       bool                  // an earlier run came to the end
+	above      *exporting            // that this one is nested in
 	left       map[string]bool       // what the import leaves out, by logical id
 	identifier map[string]map[string]string
 	children   map[string]*exporting

@@ -28,11 +28,7 @@ func (x *exporting) look(ctx context.Context) (err error) {
 		return err
 	}
 	if x.before.record == nil {
-		if x.t.parent != nil && x.there != nil {
-			x.forgotten = true
-			return nil
-		}
-		return notRecorded(x.t.Name, x.store)
+		return x.notRecorded()
 	}
 	if err := x.registry.Check(ctx); err != nil {
 		return err
@@ -58,6 +54,22 @@ func (x *exporting) look(ctx context.Context) (err error) {
 	return x.mayTake()
 }
 
+// notRecorded tells what an earlier run was done with from what was never deployed.
+func (x *exporting) notRecorded() error {
+	switch {
+	case x.t.parent != nil && x.there != nil:
+		x.forgotten = true
+	case x.t.parent == nil && x.handover.Current() != nil && x.handover.Current().Step == state.Forgetting:
+		x.forgotten = true
+	case x.t.parent == nil && x.there != nil && len(x.there.Resources) > 0:
+		x.observe(Event{Kind: Notice, Text: fmt.Sprintf("nothing is recorded of the stack, and CloudFormation has stack %s: there is nothing to export", x.there.Name)})
+		x.over = true
+	default:
+		return notRecorded(x.t.Name, x.store)
+	}
+	return nil
+}
+
 func (x *exporting) read(ctx context.Context) (err error) {
 	name, _, _ := strings.Cut(x.t.Name, "~")
 	x.registry = x.store.Stack(name, x.t.Region).Registry()
@@ -75,6 +87,11 @@ func (x *exporting) read(ctx context.Context) (err error) {
 		}
 		if x.before, err = x.acquire(ctx, opt); err != nil {
 			return err
+		}
+		if x.handover != nil {
+			if err := x.handover.Confirm(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	if x.before.record, x.before.etag, err = x.place.Read(ctx); err != nil || x.before.record == nil {
@@ -240,6 +257,7 @@ func (x *exporting) lookNested(ctx context.Context, r *template.Resource) error 
 		return err
 	}
 	child := x.e.exporting(x.store, t, x.opt, x.out.StackName+"-"+r.LogicalID)
+	child.above = x
 	x.children[r.LogicalID] = child
 	x.out.Nested = append(x.out.Nested, child.out)
 	return child.look(ctx)

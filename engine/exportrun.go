@@ -35,7 +35,7 @@ func (x *exporting) carryOut(ctx context.Context) error {
 			return err
 		}
 		x.observe(Event{Kind: Notice, Text: fmt.Sprintf("CloudFormation imports %d resources into stack %s", len(missing), x.out.StackName)})
-		if err := x.cfn.Import(ctx, x.out.StackName, template, parameters, missing); err != nil {
+		if err := x.cfn.Import(ctx, x.out.StackName, template, parameters, missing, x.begin); err != nil {
 			return err
 		}
 	}
@@ -45,6 +45,9 @@ func (x *exporting) carryOut(ctx context.Context) error {
 	}
 	if x.there == nil {
 		return fmt.Errorf("CloudFormation stack %s is gone", x.out.StackName)
+	}
+	if err := x.begin(ctx); err != nil {
+		return err
 	}
 	// The rest: outputs, what cannot be imported, and the policies of the app.
 	if err := x.cfn.Update(ctx, x.there, x.t.Template.Body, parameters); err != nil {
@@ -117,7 +120,7 @@ func (x *exporting) confirmed(ctx context.Context) error {
 // forget removes the records of what CloudFormation has, those of nested stacks
 // first. Once begun it is not called off.
 func (x *exporting) forget() error {
-	if x.forgotten {
+	if x.forgotten && x.above != nil {
 		x.out.Done = true
 		return nil
 	}

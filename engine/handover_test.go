@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,7 +140,8 @@ func TestExportGoesOn(t *testing.T) {
 					if _, err := f.export(); err == nil {
 						t.Fatal("the first run came to its end")
 					}
-					if diff := cmp.Diff(before, f.recorded()); diff != "" {
+					after := slices.DeleteFunc(f.recorded(), func(key string) bool { return strings.HasSuffix(key, "/handover.json") })
+					if diff := cmp.Diff(before, after); diff != "" {
 						t.Errorf("the records changed (-before +after):\n%s", diff)
 					}
 					if x, err := f.export(); err != nil || !x.Done {

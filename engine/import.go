@@ -139,6 +139,9 @@ func (e *Engine) Import(ctx context.Context, opt ImportOptions) (*Imported, erro
 		}
 		return e.takeOver(ctx, store, t, opt)
 	}
+	if err := notHandedOver(ctx, store.Stack(t.Name, t.Region)); err != nil {
+		return nil, err
+	}
 	if t, err = e.nestedTarget(ctx, store, t, path); err != nil {
 		return nil, err
 	}

@@ -92,6 +92,11 @@ func (i *importing) read(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
+		if i.handover != nil {
+			if err := i.handover.Confirm(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	if i.before.record, i.before.etag, err = i.place.Read(ctx); err != nil {
 		return err
@@ -192,6 +197,11 @@ func (i *importing) carryOut(ctx context.Context) error {
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if i.handover != nil {
+		if err := i.come(ctx, state.Recording); err != nil {
+			return err
+		}
 	}
 	return i.save()
 }

@@ -18,14 +18,21 @@ func (e *Engine) StateList(ctx context.Context) ([]state.Ref, error) {
 		return nil, err
 	}
 	refs, traces, err := store.ListAll(ctx)
-	e.tellTraces(traces)
+	e.tellTraces(ctx, store, traces)
 	return refs, err
 }
 
 // tellTraces names the stacks that no list of records has, and that somebody may
-// be looking for.
-func (e *Engine) tellTraces(traces []state.Trace) {
+// be looking for, and those that are not only this program's.
+func (e *Engine) tellTraces(ctx context.Context, store *state.Store, traces []state.Trace) {
 	for _, t := range traces {
+		if t.Handover {
+			place := store.Stack(t.Stack, t.Region)
+			if err := notHandedOver(ctx, place); err != nil {
+				e.warnOf(place, told(err))
+			}
+			continue
+		}
 		e.observe(Event{Kind: Notice, Stack: t.Stack, Region: t.Region, Text: fmt.Sprintf(
 			"nothing is recorded of the stack in %s, but a run of it is at work or ended before it saved anything: there is %s; deploy or destroy it, or have it forgotten: cdkd-action state orphan %s --stack-region %[1]s",
 			t.Region, strings.Join(t.Objects, ", "), t.Stack)})
@@ -38,6 +45,9 @@ type Shown struct {
 	Lock   *state.LockRecord // nil: nobody
 	// Pending is what runs let go and nobody settled yet, nil when nothing is.
 	Pending *state.Pending
+	// Handover is how the stack is on its way from CloudFormation or to it, nil
+	// when it is not; of a nested stack, how the one that it is nested in is.
+	Handover *HandoverError
 
 	Nested []*Shown // by StateShowNested only
 }
@@ -64,14 +74,19 @@ func (e *Engine) StateShow(ctx context.Context, stack, region string) (*Shown, e
 func show(ctx context.Context, place *state.Stack) (*Shown, error) {
 	var shown Shown
 	var wg routine.Group
-	var lockErr, openErr error
+	var lockErr, openErr, handover error
 	wg.Go(func() { shown.Lock, lockErr = place.Peek(ctx) })
 	wg.Go(func() { shown.Pending, openErr = place.ReadPending(ctx) })
+	wg.Go(func() {
+		if handover = notHandedOver(ctx, place); errors.As(handover, &shown.Handover) {
+			handover = nil
+		}
+	})
 	var err error
 	shown.Record, _, err = place.Read(ctx)
 	wg.Wait()
 	if err == nil {
-		err = cmp.Or(lockErr, openErr)
+		err = cmp.Or(lockErr, openErr, handover)
 	}
 	return &shown, err
 }

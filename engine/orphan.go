@@ -116,6 +116,9 @@ func (e *Engine) orphanTargets(ctx context.Context, store *state.Store, opt Orph
 			if err := e.readOrphan(ctx, store, &t); err != nil {
 				return nil, err
 			}
+			if err := e.mayOrphan(ctx, store.Stack(ref.Stack, ref.Region), opt.Force); err != nil {
+				return nil, err
+			}
 			recorded = recorded || t.Recorded
 			targets = append(targets, t)
 		}
@@ -246,7 +249,33 @@ func (e *Engine) orphan(store *state.Store, t Orphaned) error {
 	for _, region := range regions {
 		e.handOver(ctx, store, store.Stack(t.Stack, region))
 	}
+	if place.Top() == place.Name && t.Region != "" {
+		return place.RemoveHandover(ctx)
+	}
 	return nil
+}
+
+// mayOrphan refuses to forget a stack that is on its way from CloudFormation or to
+// it, unless that still has all of it, or it is forced.
+func (e *Engine) mayOrphan(ctx context.Context, place *state.Stack, force bool) error {
+	if place.Region == "" { // of the oldest form, before there were handovers
+		return nil
+	}
+	h, err := place.ReadHandover(ctx)
+	if err == nil && h == nil {
+		return nil
+	}
+	if err == nil {
+		err = handedOver(place, h)
+		if h.Abandonable() && place.Top() == place.Name {
+			return nil
+		}
+	}
+	if force {
+		e.warnOf(place, err.Error())
+		return nil
+	}
+	return err
 }
 
 // handOver removes what is left of a stack whose record is gone and whose

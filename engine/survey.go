@@ -36,7 +36,7 @@ func (e *Engine) StateInfo(ctx context.Context) (*Overview, error) {
 		}
 	})
 	refs, traces, err := store.ListAll(ctx)
-	e.tellTraces(traces)
+	e.tellTraces(ctx, store, traces)
 	if len(refs) > 0 {
 		first, _, err := store.Stack(refs[0].Stack, refs[0].Region).Read(ctx)
 		if err != nil {
@@ -59,7 +59,7 @@ func (e *Engine) StateSurvey(ctx context.Context) ([]state.Surveyed, error) {
 		return nil, err
 	}
 	all, traces, err := store.SurveyAll(ctx)
-	e.tellTraces(traces)
+	e.tellTraces(ctx, store, traces)
 	return all, err
 }
 

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -40,15 +39,26 @@ func (e *RetireError) Remedy() string {
 func (e *Engine) takeOver(ctx context.Context, store *state.Store, t target, opt ImportOptions) (*Imported, error) {
 	i := e.importing(store, t, opt)
 	i.out.CloudFormation = cmp.Or(opt.StackName, t.Name)
-	i.whole = true
+	i.whole, i.hands = true, true
 	defer i.release()
+	var err error
+	if i.handover, err = i.place.OpenHandover(ctx); err != nil {
+		return nil, err
+	}
+	name, begun := i.out.CloudFormation, i.handover.Current()
+	if begun != nil {
+		if opt.StackName != "" && !begun.Is(opt.StackName) {
+			return nil, handedOver(i.place, begun)
+		}
+		i.out.CloudFormation, name = begun.Stack, begun.Ident()
+	}
 	cfn := e.cloudFormation(i.deployment)
-	live, err := cfn.Live(ctx, i.out.CloudFormation)
+	live, err := cfn.Live(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if live == nil {
-		return i.out, i.notThere(ctx)
+	if live == nil || begun != nil && len(live.Resources) == 0 {
+		return i.out, i.notThere(ctx, cfn)
 	}
 	if err := cfn.Retirable(ctx, live); err != nil {
 		return nil, err
@@ -63,31 +73,90 @@ func (e *Engine) takeOver(ctx context.Context, store *state.Store, t target, opt
 	if err := i.carryOut(ctx); err != nil || !i.out.Saved || i.out.Declined {
 		return i.out, err
 	}
-	if err := i.lock.Assure(ctx); err != nil {
-		return i.out, errors.Join(errLost, err)
-	}
-	i.observe(Event{Kind: Notice, Text: fmt.Sprintf("everything is recorded; CloudFormation stack %s is removed without its resources", live.Name)})
-	if err := cfn.Retire(ctx, live); err != nil {
+	if err := i.retire(ctx, cfn); err != nil {
 		return i.out, &RetireError{Stack: t.Name, Region: t.Region, CloudFormation: live.Name, Err: err}
 	}
-	i.out.Retired = true
 	return i.out, nil
 }
 
-// notThere tells a stack that was taken over already from one that never was
-// there.
-func (i *importing) notThere(ctx context.Context) error {
-	record, _, err := i.place.Read(ctx)
-	if err != nil {
+// retire has CloudFormation give up what is recorded now.
+func (i *importing) retire(ctx context.Context, cfn *cloudformation.Client) error {
+	i.observe(Event{Kind: Notice, Text: fmt.Sprintf("everything is recorded; CloudFormation stack %s is removed without its resources", i.live.Name)})
+	if err := i.come(ctx, state.Retaining); err != nil {
 		return err
 	}
-	if record == nil {
-		return &InputError{
-			What: fmt.Sprintf("CloudFormation has no stack %s in %s", i.out.CloudFormation, i.t.Region),
-			Next: "name the stack with cfn-stack-name, or its region with region",
+	if err := cfn.Retire(ctx, i.live, func(ctx context.Context) error { return i.come(ctx, state.Retiring) }); err != nil {
+		return err
+	}
+	return i.end(ctx, cfn)
+}
+
+// come writes down a step of the way from CloudFormation, before it begins. Of one
+// whose stacks are being removed there is no way back.
+func (i *importing) come(ctx context.Context, step state.HandoverStep) error {
+	h := state.Handover{Direction: state.FromCloudFormation, Step: step, Stack: i.live.Name, StackID: i.live.ID}
+	if begun := i.handover.Current(); begun != nil {
+		if begun.Step == state.Retiring || begun.Step == step {
+			return nil
+		}
+		h.Stacks = begun.Stacks
+	}
+	return i.handOn(ctx, h)
+}
+
+// end ends the handover of a stack of which CloudFormation has nothing any more, but
+// what an export left there.
+func (i *importing) end(ctx context.Context, cfn *cloudformation.Client) error {
+	if begun := i.handover.Current(); begun != nil {
+		if err := i.takeBack(ctx, cfn, begun.Stacks); err != nil {
+			return err
 		}
 	}
+	if err := i.handed(); err != nil {
+		return err
+	}
 	i.out.Saved, i.out.Retired = true, true
+	return nil
+}
+
+// notThere tells a stack that was taken over, or has come back, from one that never
+// was there.
+func (i *importing) notThere(ctx context.Context, cfn *cloudformation.Client) error {
+	if err := i.read(ctx); err != nil {
+		return err
+	}
+	begun := i.handover.Current()
+	missing := &InputError{
+		What: fmt.Sprintf("CloudFormation has no stack %s in %s", i.out.CloudFormation, i.t.Region),
+		Next: "name the stack with cfn-stack-name, or its region with region",
+	}
+	switch {
+	case i.before.record == nil && begun != nil:
+		missing.Next = fmt.Sprintf("nothing is recorded of it either: find out who deleted it; to begin anew: cdkd-action state orphan %s --stack-region %s", i.t.Name, i.t.Region)
+		return missing
+	case i.before.record == nil:
+		return missing
+	case begun == nil:
+		was, err := cfn.Deleted(ctx, i.out.CloudFormation)
+		if err != nil || !was {
+			missing.What += fmt.Sprintf(", and stack %s is recorded already", i.t.Name)
+			return missing
+		}
+		i.out.Saved, i.out.Retired = true, true
+		return nil
+	case i.opt.DryRun:
+		return nil
+	}
+	if i.opt.Consent != nil && !i.opt.Consent(i.out) {
+		i.out.Declined = true
+		return nil
+	}
+	if begun.Direction == state.FromCloudFormation && begun.Step != state.Retiring {
+		i.warn("CloudFormation stack %s was deleted by somebody else: drift shows which resources are left", begun.Stack)
+	}
+	if err := i.end(ctx, cfn); err != nil {
+		return &RetireError{Stack: i.t.Name, Region: i.t.Region, CloudFormation: begun.Stack, Err: err}
+	}
 	return nil
 }
 

@@ -43,6 +43,9 @@ func shownJSON(shown *engine.Shown, nested bool) (*value.Object, error) {
 		}
 		form.Set("pending", open)
 	}
+	if h := shown.Handover; h != nil {
+		form.Set("handover", value.NewObject("direction", string(h.Direction), "step", string(h.Step), "cloudFormationStack", h.Handover.Stack, "since", value.Int(h.Since)))
+	}
 	if !nested {
 		return form, nil
 	}
@@ -73,6 +76,9 @@ func shownText(shown *engine.Shown, now time.Time) string {
 	fmt.Fprintf(&b, "%s in %s, saved %s (version %d)\n", report.Line(r.StackName), report.Line(r.Region),
 		time.UnixMilli(r.LastModified).UTC().Format(time.RFC3339), r.Version)
 	b.WriteString(lockText(shown.Lock, now) + "\n")
+	if h := shown.Handover; h != nil {
+		fmt.Fprintf(&b, "%s; %s\n", report.Line(h.Error()), report.Line(h.Remedy()))
+	}
 	fmt.Fprintf(&b, "%d resources\n", len(r.Resources))
 	for _, id := range r.LogicalIDs() {
 		row := r.Row(id)

@@ -29,8 +29,9 @@ type Import struct {
 const importSet = "cdkd-import"
 
 // Import has a stack, new or not, take in resources that exist. template is all
-// that the stack has afterwards.
-func (c *Client) Import(ctx context.Context, stack string, template *value.Object, parameters map[string]string, resources []Import) error {
+// that the stack has afterwards. begin is called when CloudFormation agreed, before
+// it has any of them.
+func (c *Client) Import(ctx context.Context, stack string, template *value.Object, parameters map[string]string, resources []Import, begin func(context.Context) error) error {
 	in := &sdk.CreateChangeSetInput{
 		StackName: &stack, ChangeSetName: new(importSet), ChangeSetType: types.ChangeSetTypeImport, Capabilities: capabilities,
 	}
@@ -54,6 +55,9 @@ func (c *Client) Import(ctx context.Context, stack string, template *value.Objec
 		return fmt.Errorf("have CloudFormation import into stack %s: %w", stack, err)
 	}
 	if err := c.made(ctx, stack, *out.Id); err != nil {
+		return err
+	}
+	if err := begin(ctx); err != nil {
 		return err
 	}
 	if _, err := c.API.ExecuteChangeSet(ctx, &sdk.ExecuteChangeSetInput{ChangeSetName: out.Id}); err != nil {

@@ -31,6 +31,9 @@ func (c *Client) Live(ctx context.Context, name string) (*Live, error) {
 		return nil, err
 	}
 	l := &Live{Stack: s, Nested: map[string]*Live{}}
+	if s.Status == string(types.StackStatusReviewInProgress) {
+		return l, nil // it has no template yet
+	}
 	if l.Template, err = c.template(ctx, s); err != nil {
 		return nil, err
 	}
@@ -120,12 +123,49 @@ func (c *Client) retirable(ctx context.Context, l *Live) error {
 }
 
 // Retire removes a stack, with those nested in it, and leaves all their resources
-// as they are. It begins with what an earlier try did not get to.
-func (c *Client) Retire(ctx context.Context, l *Live) error {
+// as they are. It begins with what an earlier try did not get to. begin is called
+// when everything would be kept, before the first stack is removed.
+func (c *Client) Retire(ctx context.Context, l *Live, begin func(context.Context) error) error {
 	if err := c.retain(ctx, l); err != nil {
 		return err
 	}
+	if err := begin(ctx); err != nil {
+		return err
+	}
 	return c.delete(ctx, l)
+}
+
+// Discard removes a stack that has no resources.
+func (c *Client) Discard(ctx context.Context, s *Stack) error {
+	if len(s.Resources) > 0 {
+		return fmt.Errorf("CloudFormation stack %s has resources", s.Name)
+	}
+	if _, err := c.API.DeleteStack(ctx, &sdk.DeleteStackInput{StackName: &s.ID}); err != nil {
+		return fmt.Errorf("delete CloudFormation stack %s: %w", s.Name, err)
+	}
+	left, err := c.Settled(ctx, s.ID)
+	if err != nil || left == nil {
+		return err
+	}
+	return &Failed{s.Name, "delete", left.Status, left.Reason}
+}
+
+// Deleted tells whether there was a stack of the name, which is gone, as far back as
+// CloudFormation remembers.
+func (c *Client) Deleted(ctx context.Context, name string) (bool, error) {
+	pages := sdk.NewListStacksPaginator(c.API, &sdk.ListStacksInput{StackStatusFilter: []types.StackStatus{types.StackStatusDeleteComplete}})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return false, fmt.Errorf("look whether CloudFormation had a stack %s: %w", name, err)
+		}
+		for _, s := range page.StackSummaries {
+			if aws.ToString(s.StackName) == name || aws.ToString(s.StackId) == name {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // retain sees to it that a stack's resources outlive it: its own first, since

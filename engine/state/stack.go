@@ -32,6 +32,9 @@ func (k *Stack) root() *Stack {
 	return &root
 }
 
+// Top is the name of the top-level stack that this one is or hangs on.
+func (k *Stack) Top() string { return k.root().Name }
+
 // under is the place of the stack under another prefix of the bucket.
 func (k *Stack) under(prefix string) *Stack {
 	other := *k
@@ -47,6 +50,7 @@ const (
 	ledgerName   = "create-tokens.json"
 	pendingName  = "pending.json"
 	retainedName = "retained.json"
+	handoverName = "handover.json"
 	eventsFolder = "deployments/"
 )
 
@@ -68,7 +72,7 @@ type Presence struct {
 	// be there, and reading them must tell.
 	Listed bool
 
-	Record, Lock, Journal, Ledger, Pending, Retained, Events bool
+	Record, Lock, Journal, Ledger, Pending, Retained, Handover, Events bool
 
 	// OpenCreates is true when the ledger is too long for one without entries.
 	OpenCreates bool
@@ -82,7 +86,7 @@ func (k *Stack) Presence(ctx context.Context) (Presence, error) {
 	p := Presence{Listed: true}
 	flags := map[string]*bool{
 		recordName: &p.Record, lockName: &p.Lock, journalName: &p.Journal, ledgerName: &p.Ledger,
-		pendingName: &p.Pending, retainedName: &p.Retained,
+		pendingName: &p.Pending, retainedName: &p.Retained, handoverName: &p.Handover,
 	}
 	folder := k.key("")
 	err := k.store.listSizes(ctx, folder, "", func(key string, size int64) bool {
@@ -100,7 +104,7 @@ func (k *Stack) Presence(ctx context.Context) (Presence, error) {
 		return true
 	})
 	if is[*AccessError](err) {
-		return Presence{Record: true, Lock: true, Journal: true, Ledger: true, Pending: true, Retained: true, Events: true}, nil
+		return Presence{Record: true, Lock: true, Journal: true, Ledger: true, Pending: true, Retained: true, Handover: true, Events: true}, nil
 	}
 	if err != nil {
 		return Presence{}, fmt.Errorf("look up stack %s in %s: %w", k.Name, k.Region, err)
@@ -217,14 +221,16 @@ func (s *Store) List(ctx context.Context) ([]Ref, error) {
 }
 
 // A Trace is what there is of a stack without a record: a run is at work on it,
-// or ended before it could save anything.
+// or ended before it could save anything. One that is on its way from or to
+// CloudFormation has a Trace beside its record too.
 type Trace struct {
 	Ref
-	Objects []string // their names, in order
+	Objects  []string // their names, in order
+	Handover bool     // see ReadHandover
 }
 
 // ListAll is List, and finds the stacks without a record of which something is
-// there all the same that a run goes on from.
+// there all the same that a run goes on from, and those that are being handed over.
 func (s *Store) ListAll(ctx context.Context) (refs []Ref, traces []Trace, err error) {
 	seen := map[Ref]bool{}
 	add := func(r Ref) {
@@ -242,13 +248,14 @@ func (s *Store) ListAll(ctx context.Context) (refs []Ref, traces []Trace, err er
 		case len(parts) != 3:
 		case parts[2] == recordName:
 			add(Ref{parts[0], parts[1]})
-		case parts[2] == lockName, parts[2] == journalName, parts[2] == pendingName, parts[2] == ledgerName && size > longestEmptyLedger:
+		case parts[2] == lockName, parts[2] == journalName, parts[2] == pendingName, parts[2] == handoverName, parts[2] == ledgerName && size > longestEmptyLedger:
 			r := Ref{parts[0], parts[1]}
 			if n := len(traces); n == 0 || traces[n-1].Ref != r {
 				traces = append(traces, Trace{Ref: r})
 			}
 			last := &traces[len(traces)-1]
 			last.Objects = append(last.Objects, parts[2])
+			last.Handover = last.Handover || parts[2] == handoverName
 		}
 		return true
 	})
@@ -258,7 +265,7 @@ func (s *Store) ListAll(ctx context.Context) (refs []Ref, traces []Trace, err er
 	for i, region := range s.legacyRegions(ctx, legacy) {
 		add(Ref{legacy[i], region})
 	}
-	return refs, slices.DeleteFunc(traces, func(t Trace) bool { return seen[t.Ref] }), nil
+	return refs, slices.DeleteFunc(traces, func(t Trace) bool { return seen[t.Ref] && !t.Handover }), nil
 }
 
 // legacyRegions reads where stacks recorded without a region are; "" for what

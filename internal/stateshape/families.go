@@ -46,6 +46,12 @@ var families = []*family{
 		}))),
 	})},
 	{key: of(`pending\.json`), contentType: typeJSON, named: true, guarded: true, shape: pending},
+	{key: of(`handover\.json`), contentType: typeJSON, named: true, guarded: true, shape: members(map[string]member{
+		"handoverVersion": must(whole(1, 1)), "stackName": must(filled), "region": must(filled),
+		"direction": must(one("from-cloudformation", "to-cloudformation")), "step": must(one("recording", "retaining", "retiring", "importing", "forgetting")),
+		"cloudFormationStack": must(filled), "cloudFormationStackId": opt(filled), "cloudFormationStacks": opt(list(filled)),
+		"since": must(millis), "owner": must(filled),
+	})},
 	{key: of(`deployments/index\.json`), contentType: typeJSON, named: true, shape: members(map[string]member{
 		"indexVersion": must(whole(1, 1)), "stackName": must(filled), "region": must(filled), "lastModified": must(saved),
 		"runs": must(both(atMost(20), list(members(map[string]member{

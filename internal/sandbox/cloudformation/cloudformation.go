@@ -155,7 +155,7 @@ func (s *Server) Answer(ctx context.Context, region string, form url.Values) (ou
 }
 
 var answers = map[string]func(call) (any, error){
-	"DescribeStacks": call.describeStacks, "ListStacks": call.describeStacks,
+	"DescribeStacks": call.describeStacks, "ListStacks": call.listStacks,
 	"DescribeStackResources": call.describeResources, "ListStackResources": call.listResources,
 	"GetTemplate": call.getTemplate, "GetTemplateSummary": call.summary,
 	"ListExports": call.listExports, "ListImports": call.listImports,

@@ -73,6 +73,23 @@ func (c call) describeStacks() (any, error) {
 	return out, nil
 }
 
+func (c call) listStacks() (any, error) {
+	type summary struct{ StackId, StackName, StackStatus, CreationTime string }
+	out := struct {
+		Stacks []summary `xml:"StackSummaries>member"`
+	}{}
+	var wanted []string
+	for _, m := range c.members("StackStatusFilter") {
+		wanted = append(wanted, m[""])
+	}
+	for _, k := range c.stacks {
+		if k.Region == c.region && (wanted == nil || slices.Contains(wanted, k.Status)) {
+			out.Stacks = append(out.Stacks, summary{k.ID, k.Name, k.Status, when})
+		}
+	}
+	return out, nil
+}
+
 // text is a value as far as it can be told without the resources: of an
 // attribute it says which one it is.
 func (c call) text(k *Stack, v any) string {

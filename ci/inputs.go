@@ -133,12 +133,20 @@ type Inputs struct {
 	ExpandMacros     bool
 	StrictGetAtt     bool
 	PinCCAPI         bool
+	CFNFallback      bool
+	AggressiveVPC    bool
 	AllowUnaddressed bool
 
 	RequireApproval     ApprovalMode
 	ApprovedPlan        string // a digest
 	RequireReviewedPlan bool
 	OnPartial           PartialMode
+
+	Replace        bool
+	LoseData       []string // logical ids, or Stack:LogicalID; "true": all
+	Recreate       []string // like LoseData, and the next two
+	RecreateViaCC  []string
+	RecreateViaSDK []string
 
 	AllowUnsupportedTypes      []string
 	AllowUnsupportedProperties []string // Type:Property
@@ -147,6 +155,9 @@ type Inputs struct {
 	ResourceTimeout  time.Duration
 	Concurrency      int
 	StackConcurrency int
+
+	AssetPublishConcurrency int
+	ImageBuildConcurrency   int
 
 	GitHubToken string
 	Comment     CommentMode

@@ -124,7 +124,7 @@ func (d *deployment) making(c *plan.Change) state.Intent {
 	i := state.Intent{LogicalID: c.LogicalID, Type: c.Type}
 	if n := d.creates.names[c.LogicalID]; n != nil {
 		i.Name = n.request.Name
-	} else if row := d.world.row(c.LogicalID); row != nil && c.Action != plan.Create {
+	} else if row := d.world.row(c.LogicalID); row != nil && c.Action != plan.Create && !d.oldGoesFirst(c, row) {
 		i.Replaces = row.PhysicalID
 	}
 	return i

@@ -27,10 +27,16 @@ type DeployOptions struct {
 	NoMacros    bool // refuse what only CloudFormation can expand
 	// SkipFinalSnapshot deletes without the snapshot that a policy asks for.
 	SkipFinalSnapshot bool
-	StrictGetAtt      bool // an output that cannot be told fails the deploy
-	Wait              provider.WaitMode
-	Router            provider.RouterOptions
-	RoleARN           string // the role assumed, for the journal
+	// DeclaredOrder waits for every DependsOn, also where it only orders the network
+	// that the resource does not need.
+	DeclaredOrder bool
+	// NoCloudFormationExports imports nothing from CloudFormation's stacks.
+	NoCloudFormationExports bool
+	StrictGetAtt            bool // an output that cannot be told fails the deploy
+	Wait                    provider.WaitMode
+	Replacements
+	Router  provider.RouterOptions
+	RoleARN string // the role assumed, for the journal
 
 	// Approve, when set, is shown what would be done to all stacks before any is
 	// locked or changed. Its error, an *ApprovalError or a *PlanChangedError, is
@@ -67,6 +73,9 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 		}
 	}
 	if err := e.expand(work, sel, store, opt.NoMacros); err != nil {
+		return run, e.end(run, err)
+	}
+	if err := opt.check(sel); err != nil {
 		return run, e.end(run, err)
 	}
 	if err := e.redirect(work, sel, store, opt.MakeStorage && !opt.DryRun && !opt.SkipAssets); err != nil {

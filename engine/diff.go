@@ -15,7 +15,9 @@ type DiffOptions struct {
 	Selection
 	Parameters map[string]string
 	Router     provider.RouterOptions
-	NoMacros   bool // refuse what only CloudFormation can expand
+	Replacements
+	DeclaredOrder, NoCloudFormationExports bool // as for a deploy
+	NoMacros                               bool // refuse what only CloudFormation can expand
 
 	StackConcurrency int
 }
@@ -40,13 +42,18 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 	if err := e.expand(ctx, sel, store, opt.NoMacros); err != nil {
 		return run, e.end(run, err)
 	}
+	if err := opt.check(sel); err != nil {
+		return run, e.end(run, err)
+	}
 	if err := e.redirect(ctx, sel, store, false); err != nil {
 		return run, e.end(run, err)
 	}
 	if err := e.preflight(ctx, sel, opt.Router); err != nil {
 		return run, e.end(run, err)
 	}
-	e.planAll(ctx, sel, store, opt.StackConcurrency, run, DeployOptions{Router: opt.Router}, nil)
+	e.planAll(ctx, sel, store, opt.StackConcurrency, run, DeployOptions{
+		Router: opt.Router, Replacements: opt.Replacements, DeclaredOrder: opt.DeclaredOrder, NoCloudFormationExports: opt.NoCloudFormationExports,
+	}, nil)
 	return run, e.end(run, nil)
 }
 

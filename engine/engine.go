@@ -19,6 +19,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,9 @@ type Config struct {
 	// Environment says what else is taken out of it, or not.
 	Environment synth.EnvironmentOptions
 
+	AssetPublishes int // at once; 0: 8
+	ImageBuilds    int // at once; 0: 4
+
 	// Children, when set, takes what such programs print.
 	Children io.Writer
 
@@ -105,6 +109,8 @@ type Engine struct {
 
 	locks heldLocks // of this run
 
+	publishing chan struct{} // a place for each asset that is being published
+
 	mu         sync.Mutex
 	deployed   []*deployment // without a baseline
 	sessions   map[string]*session
@@ -121,6 +127,7 @@ type session struct {
 // New returns an engine. It sends no request.
 func New(config Config) *Engine {
 	e := &Engine{config: config, sessions: map[string]*session{}, foreigners: map[string]*foreign{}, looking: map[string]chan struct{}{}}
+	e.publishing = make(chan struct{}, cmp.Or(config.AssetPublishes, publishes))
 	if e.config.Secrets == nil {
 		e.config.Secrets = &secret.Set{}
 	}

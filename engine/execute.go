@@ -164,10 +164,10 @@ func (d *deployment) decide(ctx context.Context, c *plan.Change, row *state.Reso
 		Desired: []plan.Resource{{
 			LogicalID: c.LogicalID, Type: c.Type, Path: c.Path,
 			Properties:     resolved.Stored.(*value.Object),
-			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy,
+			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy, Recreate: c.Recreate,
 			Supplied: append(d.supplied(ctx, r, d.t), follows(c, resolved)...), Uncertain: d.planned.doubtful[c.LogicalID],
 		}},
-		Route:  func(string, *value.Object, *state.Resource) (plan.Route, error) { return c.Route, nil },
+		Route:  func(*plan.Resource, *value.Object, *state.Resource) (plan.Route, error) { return c.Route, nil },
 		Schema: d.router.Schema,
 	})
 	if err != nil {
@@ -231,11 +231,18 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	ev := Event{Action: c.Action, LogicalID: c.LogicalID, Type: c.Type}
 	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
 		var err error
-		p := d.provider(decision, retry.ForCreate(retry.Classifier{}))
+		policy := retry.ForCreate(retry.Classifier{})
+		if d.isCleared(c.LogicalID) {
+			policy = retry.ForRecreate(retry.Classifier{})
+		}
+		p := d.provider(decision, policy)
 		if old == nil && d.resent(c) {
 			made, err = d.createAgain(ctx, c, req, p)
 		} else {
 			made, err = p.Create(ctx, req)
+		}
+		if old != nil && retry.NameTaken(err) && made.PhysicalID == "" && d.mayClear(c) && !d.isCleared(c.LogicalID) {
+			made, err = d.createCleared(ctx, c, req, old, decision)
 		}
 		return made.PhysicalID, err
 	})

@@ -30,7 +30,7 @@ func (i *importing) bind(ctx context.Context, record *state.Record) error {
 	if err != nil {
 		return err
 	}
-	return i.order()
+	return i.order(false)
 }
 
 // findAll looks for the resources, each after those that its properties refer

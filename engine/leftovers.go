@@ -209,7 +209,7 @@ func (d *deployment) earlierLeftovers(ctx context.Context) ([]leftover, error) {
 func (d *deployment) announce(ctx context.Context, c *plan.Change, req *provider.Request, old *state.Resource) error {
 	var wg routine.Group
 	var noted error
-	if old != nil {
+	if old != nil && !d.isCleared(c.LogicalID) {
 		wg.Go(func() { noted = d.noteOld(ctx, c.LogicalID, old) })
 	}
 	err := d.admit(ctx, c, req)

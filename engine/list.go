@@ -137,7 +137,7 @@ func (e *Engine) publishAll(ctx context.Context, publisher *asset.Publisher, all
 			return nil
 		}})
 	}
-	outcomes := graph.Run(ctx, tasks, nil, graph.Options{Limit: publishing, KeepGoing: true, Stop: e.config.Window.Draining()})
+	outcomes := graph.Run(ctx, tasks, nil, graph.Options{Limit: cap(e.publishing), KeepGoing: true, Stop: e.config.Window.Draining()})
 	var faults []error
 	for _, t := range tasks {
 		if err := outcomes[t.ID].Err; err != nil {

@@ -27,7 +27,7 @@ func checkTemplate(ctx context.Context, stack, region, account string, t *templa
 	var faults []error
 	scope, err := t.Offline(ctx, stack, region, account)
 	if err == nil && scope != nil {
-		_, _, err = order(scope)
+		_, _, err = order(scope, false)
 	}
 	if err != nil {
 		faults = append(faults, fmt.Errorf("stack %s: %w", stack, err))

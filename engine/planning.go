@@ -54,17 +54,21 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 		return nil, err
 	}
 	p.readopted = record != nil && len(record.Orphans) < orphans
-	desired, err := p.desired(ctx, t)
+	recreate, err := d.recreations(p.scope, record)
+	if err != nil {
+		return nil, err
+	}
+	desired, err := p.desired(ctx, t, recreate)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkNames(t.Name, desired, d.router); err != nil {
 		return nil, err
 	}
-	if err := p.order(); err != nil {
+	if err := p.order(d.opt.DeclaredOrder); err != nil {
 		return nil, err
 	}
-	if err := p.route(d.router, desired, record); err != nil {
+	if err := p.route(d, desired, record); err != nil {
 		return nil, err
 	}
 	p.leaveOut(desired)
@@ -79,8 +83,8 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	p.Plan, err = plan.Compute(plan.Input{
 		Stack: t.Name, Region: t.Region, Current: current, Desired: desired, Outputs: outputs,
 		SecretBearing: refersToSecrets(t.Template), Schema: d.router.Schema,
-		Route: func(typ string, properties *value.Object, row *state.Resource) (plan.Route, error) {
-			w := provider.Want{Type: typ, Properties: properties, Mutating: true}
+		Route: func(want *plan.Resource, properties *value.Object, row *state.Resource) (plan.Route, error) {
+			w := provider.Want{Type: want.Type, Properties: properties, Mutating: true, Layer: d.opt.layer(t, want.LogicalID)}
 			if row != nil {
 				w.Recorded, w.Exists = row.ProvisionedBy, true
 			}
@@ -158,7 +162,7 @@ func (d *deployment) newWorld(record *state.Record) *world {
 		Resolver: d.e.session(d.t.Region).reference, store: d.store, t: d.t, environment: d.environment(),
 		run: d.run, rehearsing: d.opt.DryRun,
 		record: record, clear: map[string]*state.Resource{}, live: d.live, warn: d.warn, foreign: d.e.foreign,
-		strictGetAtt: d.opt.StrictGetAtt,
+		strictGetAtt: d.opt.StrictGetAtt, noCFN: d.opt.NoCloudFormationExports,
 	}
 }
 
@@ -185,7 +189,7 @@ func stackID(account string, t target, prefix string, record *state.Record) stri
 }
 
 // desired evaluates the template's resources as far as can be told now.
-func (p *planned) desired(ctx context.Context, t target) ([]plan.Resource, error) {
+func (p *planned) desired(ctx context.Context, t target, recreate map[string]plan.Recreation) ([]plan.Resource, error) {
 	var all []plan.Resource
 	var faults []error
 	for _, r := range p.scope.Resources() {
@@ -197,7 +201,7 @@ func (p *planned) desired(ctx context.Context, t target) ([]plan.Resource, error
 		d := plan.Resource{
 			LogicalID: r.LogicalID, Type: r.Type, Path: r.Metadata.String("aws:cdk:path"),
 			Properties: properties, Written: r.Properties, Unresolved: unresolved,
-			References:     map[string][]plan.Reference{},
+			References: map[string][]plan.Reference{}, Recreate: recreate[r.LogicalID],
 			DeletionPolicy: r.DeletionPolicy, UpdateReplacePolicy: r.UpdateReplacePolicy,
 			Supplied: p.supplied(ctx, r, t), Uncertain: p.doubtful[r.LogicalID],
 		}
@@ -255,15 +259,30 @@ func suppliedTo(v any, t target) (parameters []string) {
 	return parameters
 }
 
-func (p *planned) order() error {
+// relaxed is how many of the declared dependencies are not waited for.
+func (p *planned) relaxed() (n int) {
+	for id, producers := range p.recorded {
+		for _, producer := range producers {
+			if !slices.Contains(p.waits[id], producer) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (p *planned) order(declared bool) error {
 	var err error
-	p.waits, p.recorded, err = order(p.scope)
+	p.waits, p.recorded, err = order(p.scope, declared)
+	if n := p.relaxed(); n > 0 && err == nil {
+		p.notices = append(p.notices, fmt.Sprintf("DependsOn not waited for, since what has it needs no route: %d (aggressive-vpc-parallel: false waits)", n))
+	}
 	return err
 }
 
 // order is the one in which a template's resources are made, and the one that is
 // recorded.
-func order(s *template.Scope) (waits, recorded graph.Edges, err error) {
+func order(s *template.Scope, declared bool) (waits, recorded graph.Edges, err error) {
 	var resources []graph.Resource
 	for _, r := range s.Resources() {
 		g := graph.Resource{LogicalID: r.LogicalID, Type: r.Type, Properties: r.Properties}
@@ -276,21 +295,21 @@ func order(s *template.Scope) (waits, recorded graph.Edges, err error) {
 		}
 		resources = append(resources, g)
 	}
-	return graph.Creation(resources)
+	return graph.Creation(resources, declared)
 }
 
 // route decides, for every resource, which layer provisions it, and refuses
 // before anything is touched what none can.
-func (p *planned) route(router *provider.Router, desired []plan.Resource, record *state.Record) error {
+func (p *planned) route(d *deployment, desired []plan.Resource, record *state.Record) error {
 	var wants []provider.Want
-	for _, d := range desired {
-		w := provider.Want{LogicalID: d.LogicalID, Type: d.Type, Properties: d.Properties, Mutating: true}
-		if row := record.Row(d.LogicalID); row != nil && row.ResourceType == d.Type {
+	for _, r := range desired {
+		w := provider.Want{LogicalID: r.LogicalID, Type: r.Type, Properties: r.Properties, Mutating: true, Layer: d.opt.layer(d.t, r.LogicalID)}
+		if row := record.Row(r.LogicalID); row != nil && row.ResourceType == r.Type {
 			w.Recorded, w.Exists = row.ProvisionedBy, true
 		}
 		wants = append(wants, w)
 	}
-	decisions, err := router.Preflight(wants)
+	decisions, err := d.router.Preflight(wants)
 	if err != nil {
 		return err
 	}

@@ -16,12 +16,13 @@ import (
 	"github.com/org/cdkd-action/engine/synth"
 )
 
-// publishing is how many assets are published at once.
-const publishing = 8
+// publishes is how many assets are published at once when nobody says.
+const publishes = 8
 
 // A publication is the publishing of one stack's assets. It goes on beside the
 // work on resources, and holds up only those that name an asset.
 type publication struct {
+	slots     chan struct{} // of all stacks of the run
 	publisher *asset.Publisher
 	files     []asset.Asset
 
@@ -34,8 +35,8 @@ type publication struct {
 // publisher returns the publisher that all stacks of a run share.
 func (e *Engine) publisher(account string) *asset.Publisher {
 	return &asset.Publisher{
-		AccountID: account,
-		Env:       synth.Environment(e.config.Environ, e.config.Environment),
+		AccountID: account, Builds: e.config.ImageBuilds,
+		Env: synth.Environment(e.config.Environ, e.config.Environment),
 		Client: func(region string) *s3.Client {
 			return awssdk.S3Client(e.session(region).provider)
 		},
@@ -49,7 +50,7 @@ func (e *Engine) publisher(account string) *asset.Publisher {
 // prepare finds out what a stack's changes need published. What cannot be
 // published is refused here.
 func (d *deployment) prepare(ctx context.Context, publisher *asset.Publisher) error {
-	d.assets = &publication{publisher: publisher}
+	d.assets = &publication{publisher: publisher, slots: d.e.publishing}
 	if d.opt.SkipAssets {
 		return nil
 	}
@@ -79,15 +80,14 @@ func (d *deployment) prepare(ctx context.Context, publisher *asset.Publisher) er
 // start begins to publish.
 func (p *publication) start(ctx context.Context, published func(asset.Asset)) {
 	ctx, p.cancel = context.WithCancel(ctx)
-	slots := make(chan struct{}, publishing)
 	for _, f := range p.files {
 		p.wg.Go(func() {
 			select {
-			case slots <- struct{}{}:
+			case p.slots <- struct{}{}:
 			case <-ctx.Done():
 				return
 			}
-			defer func() { <-slots }()
+			defer func() { <-p.slots }()
 			err := p.publisher.Publish(ctx, f)
 			if err == nil {
 				published(f)

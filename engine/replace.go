@@ -23,7 +23,8 @@ import (
 // replace makes a new resource in the place of an old one, which goes in the
 // clean-up phase.
 func (d *deployment) replace(ctx context.Context, c *plan.Change, resolved template.Resolved, old *state.Resource) error {
-	if err := d.mayReplace(c, resolved.Clear.(*value.Object), old); err != nil {
+	first, err := d.mayReplace(c, resolved.Clear.(*value.Object), old)
+	if err != nil {
 		return d.fail(c, old.PhysicalID, err)
 	}
 	if c.Action == plan.MayReplace {
@@ -31,6 +32,11 @@ func (d *deployment) replace(ctx context.Context, c *plan.Change, resolved templ
 		if err := d.registry.Check(ctx); err != nil {
 			d.unaddressed(c.LogicalID, c.Type, old.PhysicalID, fmt.Sprintf("it has to be replaced, and was kept: %v", err), Remedy(err))
 			return nil
+		}
+	}
+	if first {
+		if err := d.clearWay(ctx, c, old); err != nil {
+			return d.fail(c, old.PhysicalID, err)
 		}
 	}
 	return d.create(ctx, c, resolved, old)
@@ -53,32 +59,51 @@ func (e *ReplacementError) Error() string {
 func (e *ReplacementError) Remedy() string { return e.Next }
 
 // mayReplace refuses a replacement that would lose data, or that cannot work
-// because the new resource would have the old one's name.
-func (d *deployment) mayReplace(c *plan.Change, properties *value.Object, old *state.Resource) error {
+// because the new resource would have the old one's name, and tells whether the
+// old resource is to be deleted first.
+func (d *deployment) mayReplace(c *plan.Change, properties *value.Object, old *state.Resource) (first bool, err error) {
 	refuse := &ReplacementError{LogicalID: c.LogicalID, Type: c.Type, PhysicalID: old.PhysicalID}
 	for _, p := range c.Properties {
 		if p.Replaces || p.MayReplace {
 			refuse.Properties = append(refuse.Properties, p.Path)
 		}
 	}
-	if plan.Stateful(old.ResourceType) && c.UpdateReplacePolicy != "Retain" {
+	if plan.Stateful(old.ResourceType) && c.UpdateReplacePolicy != "Retain" && !d.leavesSnapshot(c, old) && !d.opt.mayLoseData(d.t, c.LogicalID) {
 		refuse.Because = "its data would be lost"
-		refuse.Next = "set UpdateReplacePolicy to Retain to keep the old resource beside the new one, or give the new one another logical id"
-		return refuse
+		refuse.Next = "set UpdateReplacePolicy to Retain to keep the old resource beside the new one, or give the new one another logical id; " +
+			"where the data may go, name the resource in force-stateful-recreation"
+		return false, refuse
+	}
+	if c.Recreate != "" && c.UpdateReplacePolicy != "Retain" {
+		return true, nil
 	}
 	if old.ResourceType != c.Type {
-		return nil
+		return false, nil
 	}
 	name := plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, properties)
 	if name.Value == "" || name.Value != plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, old.Properties).Value {
-		return nil
+		return false, nil
+	}
+	if d.mayClear(c) {
+		return true, nil
 	}
 	refuse.Because = fmt.Sprintf("the new resource would have the name of the old one, %s", name.Value)
 	refuse.Next = fmt.Sprintf("change the declared %s, or leave it out to have a name made", name.Property)
 	if name.Generated {
 		refuse.Next = fmt.Sprintf("declare another %s, or change the construct's id so that another name is made", name.Property)
 	}
-	return refuse
+	if c.UpdateReplacePolicy != "Retain" {
+		refuse.Next += "; or set replace, to have the old resource deleted first"
+	}
+	return false, refuse
+}
+
+// leavesSnapshot tells whether the data of a resource that is replaced is kept in
+// a final snapshot.
+func (d *deployment) leavesSnapshot(c *plan.Change, old *state.Resource) bool {
+	driver := d.router.Driver(old.ResourceType)
+	return c.UpdateReplacePolicy == "Snapshot" && !d.opt.SkipFinalSnapshot && old.ProvisionedBy != state.ByCloudControl &&
+		driver != nil && driver.Resource().FinalSnapshot
 }
 
 // A refusal is why a planned change is not made, and what makes it so.
@@ -105,7 +130,7 @@ func (d *deployment) refuse(p *planned, record *state.Record) {
 			mark(c, hidden)
 			continue
 		}
-		certain := slices.ContainsFunc(c.Properties, func(p plan.PropertyChange) bool { return p.Replaces && !p.Propagated })
+		certain := c.Recreate != "" || slices.ContainsFunc(c.Properties, func(p plan.PropertyChange) bool { return p.Replaces && !p.Propagated })
 		if c.Action != plan.Replace || !certain {
 			continue
 		}
@@ -116,7 +141,8 @@ func (d *deployment) refuse(p *planned, record *state.Record) {
 			}
 			known.Set(name, v)
 		}
-		if refused, ok := errors.AsType[*ReplacementError](d.mayReplace(c, known, record.Row(c.LogicalID))); ok {
+		_, err := d.mayReplace(c, known, record.Row(c.LogicalID))
+		if refused, ok := errors.AsType[*ReplacementError](err); ok {
 			mark(c, refused)
 		}
 	}
@@ -156,9 +182,12 @@ func (d *deployment) refusals() error {
 
 // replaced notes that op left an old copy behind.
 func (d *deployment) replaced(c *plan.Change, op *state.Operation, old *state.Resource) {
-	op.ChangeType, op.Previous, op.OldRetained = state.OpUpdate, old, true
+	op.ChangeType, op.Previous, op.OldRetained = state.OpUpdate, old, !d.isCleared(c.LogicalID)
 	if old.ResourceType != c.Type {
 		op.PreviousType = old.ResourceType
+	}
+	if !op.OldRetained {
+		return
 	}
 	_, policy := d.policies(c.LogicalID)
 	old = old.Clone()
@@ -182,7 +211,7 @@ func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, ma
 	default:
 		op.DeletionPolicy, _ = d.policies(c.LogicalID)
 		if old != nil {
-			op.ReplacedID, op.ReplacedType, op.Previous = old.PhysicalID, old.ResourceType, old
+			op.ReplacedID, op.ReplacedType, op.Previous, op.ReplacedDeleted = old.PhysicalID, old.ResourceType, old, d.isCleared(c.LogicalID)
 		}
 		d.mu.Lock()
 		d.failed = append(d.failed, op)
@@ -190,6 +219,9 @@ func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, ma
 			d.uncertain = append(d.uncertain, c.LogicalID)
 		}
 		d.mu.Unlock()
+	}
+	if old != nil && d.isCleared(c.LogicalID) && !errors.Is(err, errNotBegun) {
+		err = fmt.Errorf("the old %s is deleted already, and making the new one failed: %w", old.PhysicalID, err)
 	}
 	return d.fail(c, made.PhysicalID, err)
 }

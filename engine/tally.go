@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
 )
@@ -8,6 +10,11 @@ import (
 func (d *deployment) complete(op *state.Operation) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.cleared[op.LogicalID] {
+		// The replacement began when its old copy was deleted.
+		op.OldDeletedFirst = true
+		d.completed = slices.DeleteFunc(d.completed, func(o *state.Operation) bool { return o.LogicalID == op.LogicalID && o.OldDeletedFirst })
+	}
 	d.completed = append(d.completed, op)
 }
 

@@ -216,19 +216,22 @@ func replaced(op *state.Operation) bool {
 // operation undoes an update, a replacement or a delete.
 func (u *undoing) operation(ctx context.Context, op *state.Operation) error {
 	row := u.world.row(op.LogicalID)
-	replaced := replaced(op)
+	replaced := replaced(op) || op.OldDeletedFirst
+	sameID := op.Previous != nil && op.PhysicalID == op.Previous.PhysicalID
 	switch {
 	case op.ChangeType == state.OpDelete:
 		return &skip{reason: "a delete cannot be undone"}
 	case slices.Contains(u.orphan, op.LogicalID):
 		return nil
+	case row == nil && op.OldDeletedFirst && op.Previous != nil && op.ResourceType != nestedType:
+		return u.revive(ctx, op, nil)
 	case row == nil:
 		return &skip{reason: "it is not recorded any more"}
 	case op.Previous == nil:
 		return &skip{reason: "what it was before is not in the journal"}
 	case op.ResourceType == nestedType:
 		return u.revertNested(ctx, op)
-	case replaced && row.PhysicalID == op.Previous.PhysicalID:
+	case replaced && row.PhysicalID == op.Previous.PhysicalID && (!sameID || value.Equal(row.Properties, op.Previous.Properties)):
 		return nil // undone already
 	case row.PhysicalID != op.PhysicalID && value.Equal(row.Properties, op.Previous.Properties):
 		return nil

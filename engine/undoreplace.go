@@ -51,9 +51,14 @@ func governed(row *state.Resource, policy string) *state.Resource {
 }
 
 // revive undoes a replacement whose old copy is gone: it is made again, then
-// the new one goes. Where both would have one name, the new one goes first.
+// the new one goes. Where both would have one name, the new one goes first. row
+// is nil when the new one was never made.
 func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Resource) error {
-	req, decision, err := u.back(ctx, op, row)
+	from := row
+	if from == nil {
+		from = op.Previous
+	}
+	req, decision, err := u.back(ctx, op, from)
 	if err != nil {
 		return err
 	}
@@ -80,11 +85,16 @@ func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Re
 		})
 		return nil
 	}
-	if err = remake(retry.ForCreate(retry.Classifier{})); err == nil {
-		return u.letGo(ctx, op, row)
+	if row == nil {
+		return remake(retry.ForRecreate(retry.Classifier{}))
 	}
-	if !retry.NameTaken(err) {
-		return err
+	if !op.OldDeletedFirst { // else the two have one name
+		if err = remake(retry.ForCreate(retry.Classifier{})); err == nil {
+			return u.letGo(ctx, op, row)
+		}
+		if !retry.NameTaken(err) {
+			return err
+		}
 	}
 	if row.UpdateReplacePolicy == "Retain" {
 		return &skip{reason: "its new copy has the name and was kept, as its UpdateReplacePolicy says"}

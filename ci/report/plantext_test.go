@@ -42,9 +42,9 @@ func everyRow(t testing.TB) plan.Input {
 			{LogicalID: "N", Type: "AWS::S3::Bucket", Properties: object(`{"ObjectLockX":1,"Other":2}`)},
 		},
 		Outputs: []plan.Output{{Name: "Url", Value: "new"}, {Name: "Kept", Value: "e", Exported: true, ExportName: "Exp"}},
-		Route: func(typ string, _ *value.Object, row *state.Resource) (plan.Route, error) {
+		Route: func(want *plan.Resource, _ *value.Object, row *state.Resource) (plan.Route, error) {
 			switch {
-			case typ == "AWS::S3::Bucket":
+			case want.Type == "AWS::S3::Bucket":
 				return plan.Route{ProvisionedBy: state.ByCloudControl, Unhandled: []string{"ObjectLockX", "Other"}}, nil
 			case row != nil && row.ProvisionedBy == state.ByCloudControl:
 				return plan.Route{ProvisionedBy: state.ByCloudControl, Sticky: true}, nil

@@ -122,6 +122,9 @@ func reasons(run *result.Run, c *plan.Change, quote func(string) string) []strin
 		return []string{"it is not in the template any more and its DeletionPolicy keeps it"}
 	}
 	var why []string
+	if c.Recreate != "" {
+		why = append(why, "it is to be made anew, as asked for")
+	}
 	var propagated, fixed, perhaps []string
 	for _, p := range c.Properties {
 		switch {

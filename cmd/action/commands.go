@@ -39,9 +39,10 @@ func (s *step) deploy(ctx context.Context) error {
 	s.environment = s.beginEnvironment()
 	run, _ := s.engine.Deploy(ctx, engine.DeployOptions{
 		Approve:   s.approval(ctx),
-		Selection: sel, Parameters: s.in.Parameters, Router: router,
+		Selection: sel, Parameters: s.in.Parameters, Router: router, Replacements: s.replacements(),
 		SkipFinalSnapshot: s.in.SkipFinalSnapshot,
 		DryRun:            s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, MakeStorage: s.in.MakeStorage || s.project.Settings.Value("autoAssetStorage") == true,
+		DeclaredOrder: !s.in.AggressiveVPC, NoCloudFormationExports: !s.in.CFNFallback,
 		NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt,
 		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout,
 		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
@@ -79,7 +80,11 @@ func (s *step) planned(ctx context.Context) (*result.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, _ := s.engine.Diff(ctx, engine.DiffOptions{Selection: sel, Parameters: s.in.Parameters, Router: router, NoMacros: !s.in.ExpandMacros, StackConcurrency: s.in.StackConcurrency})
+	run, _ := s.engine.Diff(ctx, engine.DiffOptions{
+		Selection: sel, Parameters: s.in.Parameters, Router: router, Replacements: s.replacements(),
+		DeclaredOrder: !s.in.AggressiveVPC, NoCloudFormationExports: !s.in.CFNFallback,
+		NoMacros: !s.in.ExpandMacros, StackConcurrency: s.in.StackConcurrency,
+	})
 	return run, nil
 }
 

@@ -45,6 +45,7 @@ func (s *step) newEngine(ctx context.Context, owner string) (*engine.Engine, err
 		RunsURL:    runs,
 		Version:    "cdkd-action/" + version,
 		Environ:    os.Environ(), Children: s.children,
+		AssetPublishes: s.in.AssetPublishConcurrency, ImageBuilds: s.in.ImageBuildConcurrency,
 		// Credentials are for publishing; those of the app are another matter.
 		Environment: synth.EnvironmentOptions{Keep: s.in.SynthKeepEnv, Remove: s.in.SynthRemoveEnv},
 		Window:      s.window,
@@ -179,4 +180,12 @@ func (s *step) routerOptions() (provider.RouterOptions, error) {
 		o.AllowProperties[entry[:i]] = append(o.AllowProperties[entry[:i]], entry[i+1:])
 	}
 	return o, nil
+}
+
+// replacements are the person's word on resources that are made anew.
+func (s *step) replacements() engine.Replacements {
+	return engine.Replacements{
+		DeleteFirst: s.in.Replace, LoseData: s.in.LoseData,
+		Recreate: s.in.Recreate, ViaCloudControl: s.in.RecreateViaCC, ViaSDK: s.in.RecreateViaSDK,
+	}
 }

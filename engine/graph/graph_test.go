@@ -58,13 +58,23 @@ func TestCycle(t *testing.T) {
 		{LogicalID: "B", DependsOn: []string{"C"}},
 		{LogicalID: "C", References: []string{"A"}},
 		{LogicalID: "D", References: []string{"A"}},
-	})
+	}, false)
 	var cycle *CycleError
 	if !errors.As(err, &cycle) {
 		t.Fatalf("want a *CycleError, got %v", err)
 	}
 	if got, want := err.Error(), "circular dependency: A -> B -> C -> A"; got != want {
 		t.Errorf("a cycle is named with its path (T-324)\nwant %s\ngot  %s", want, got)
+	}
+}
+
+func TestCreationAsDeclared(t *testing.T) {
+	waits, _, err := Creation([]Resource{{LogicalID: "Route", Type: "AWS::EC2::Route"}, {LogicalID: "Role", Type: "AWS::IAM::Role", DependsOn: []string{"Route"}}}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(Edges{"Role": {"Route"}}, waits); d != "" {
+		t.Errorf("no declared order is relaxed when that is not wanted (T-322): %s", d)
 	}
 }
 
@@ -116,7 +126,7 @@ func TestCreation(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			waits, recorded, err := Creation(tt.resources)
+			waits, recorded, err := Creation(tt.resources, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,8 +19,8 @@ type Resource struct {
 // Creation returns what each resource has to wait for when it is created or
 // updated, and what is recorded as its dependencies. The two differ where a
 // DependsOn that only orders the network holds up something that does not use
-// it: such a wait is dropped, but deletion keeps the order.
-func Creation(resources []Resource) (waits, recorded Edges, err error) {
+// it: such a wait is dropped, unless declared is set, but deletion keeps the order.
+func Creation(resources []Resource, declared bool) (waits, recorded Edges, err error) {
 	types := map[string]string{}
 	for _, r := range resources {
 		types[r.LogicalID] = r.Type
@@ -39,7 +39,7 @@ func Creation(resources []Resource) (waits, recorded Edges, err error) {
 				continue
 			}
 			recorded.Add(r.LogicalID, p)
-			if !(networkIndifferent[r.Type] && networkOnly[t]) {
+			if declared || !(networkIndifferent[r.Type] && networkOnly[t]) {
 				waits.Add(r.LogicalID, p)
 			}
 		}

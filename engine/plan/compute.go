@@ -259,10 +259,12 @@ func (r *row) settle() {
 		switch {
 		case p.Replaces:
 			r.Action = Replace
-			return
-		case p.MayReplace:
+		case p.MayReplace && r.Action != Replace:
 			r.Action = MayReplace
 		}
+	}
+	if r.want.Recreate == Recreate || r.want.Recreate != "" && r.Action != NoChange {
+		r.Action, r.Recreate = Replace, r.want.Recreate
 	}
 }
 
@@ -278,7 +280,7 @@ func (c *computation) route() (errs []error) {
 			if record != nil && record.ResourceType != r.Type {
 				record = nil // the old resource does not bind the new one
 			}
-			route, err := c.in.Route(r.Type, r.Desired, record)
+			route, err := c.in.Route(r.want, r.Desired, record)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("plan %s (%s) of stack %s: %w", r.LogicalID, r.Type, c.in.Stack, err))
 			}

@@ -288,7 +288,7 @@ func TestErrorsOfAllRows(t *testing.T) {
 			{LogicalID: "One", Type: "AWS::A::A"}, {LogicalID: "Two", Type: "AWS::B::B"},
 			{LogicalID: "Same", Type: "AWS::A::A"}, {LogicalID: "One", Type: "AWS::A::A"},
 		},
-		Route: func(string, *value.Object, *state.Resource) (Route, error) { return Route{}, no },
+		Route: func(*Resource, *value.Object, *state.Resource) (Route, error) { return Route{}, no },
 	})
 	if !errors.Is(err, no) {
 		t.Fatalf("got %v", err)
@@ -313,7 +313,7 @@ func TestRouteSeesTheRowUnlessItGoes(t *testing.T) {
 			{LogicalID: "N", Type: "AWS::SNS::Topic"},
 			{LogicalID: "C", Type: "AWS::SNS::Topic", Properties: object(t, `{"DisplayName":"C"}`)},
 		},
-		Route: func(_ string, p *value.Object, row *state.Resource) (Route, error) {
+		Route: func(_ *Resource, p *value.Object, row *state.Resource) (Route, error) {
 			got[p.String("DisplayName")] = row != nil
 			return Route{}, nil
 		},

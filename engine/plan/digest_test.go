@@ -36,9 +36,9 @@ func everyRow(t testing.TB) Input {
 			{LogicalID: "N", Type: "AWS::S3::Bucket", Properties: object(t, `{"ObjectLockX":1,"Other":2}`)},
 		},
 		Outputs: []Output{{Name: "Url", Value: "new"}, {Name: "Kept", Value: "e", Exported: true, ExportName: "Exp"}},
-		Route: func(typ string, _ *value.Object, row *state.Resource) (Route, error) {
+		Route: func(want *Resource, _ *value.Object, row *state.Resource) (Route, error) {
 			switch {
-			case typ == "AWS::S3::Bucket":
+			case want.Type == "AWS::S3::Bucket":
 				return Route{ProvisionedBy: state.ByCloudControl, Unhandled: []string{"ObjectLockX", "Other"}}, nil
 			case row != nil && row.ProvisionedBy == state.ByCloudControl:
 				return Route{ProvisionedBy: state.ByCloudControl, Sticky: true}, nil

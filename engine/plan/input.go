@@ -20,7 +20,7 @@ type Input struct {
 	// Route chooses the layer of a resource that is to be created, updated or
 	// replaced; row is nil for one that is new. Errors of all rows are collected.
 	// nil: every row goes to the SDK.
-	Route func(typ string, properties *value.Object, row *state.Resource) (Route, error)
+	Route func(want *Resource, properties *value.Object, row *state.Resource) (Route, error)
 	// Schema finds a type's schema; nil: those that are embedded.
 	Schema func(typ string) (*schema.Type, bool)
 }
@@ -40,6 +40,8 @@ type Resource struct {
 	References map[string][]Reference
 
 	DeletionPolicy, UpdateReplacePolicy string // "": none
+
+	Recreate Recreation // "": as its properties ask for
 
 	// The following name top-level properties.
 	Unresolved []string // cannot be told, although no intrinsic shows it

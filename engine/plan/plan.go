@@ -34,6 +34,17 @@ const (
 	NoChange   Action = "none"
 )
 
+// A Recreation is a person's wish that a resource be deleted and made again,
+// though its properties do not ask for that.
+type Recreation string
+
+// The recreations. Those through a layer only concern a resource that changes.
+const (
+	Recreate                Recreation = "recreate"
+	RecreateViaCloudControl Recreation = "recreate via CC API"
+	RecreateViaSDK          Recreation = "recreate via SDK provider"
+)
+
 // A Plan is what a deploy of one stack would do.
 type Plan struct {
 	Stack, Region string
@@ -68,6 +79,9 @@ type Change struct {
 	// Refused is why a deploy will not replace the resource, or not change what
 	// might have to be replaced, as far as that is known now; "" when nothing stands in the way.
 	Refused string
+	// Recreate is how somebody asked for the resource to be made anew, "" when
+	// nobody did.
+	Recreate Recreation
 	// Pending says what an earlier run left open about the resource, "" for
 	// nothing.
 	Pending string

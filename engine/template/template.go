@@ -37,6 +37,10 @@ type Template struct {
 	outputs   map[string]*Output
 }
 
+// Loops tells whether resources or outputs are made by loops or have computed
+// names, so that the lists do not have them all.
+func (t *Template) Loops() bool { return t.unwritten }
+
 // A Parameter is one declared parameter.
 type Parameter struct {
 	Name, Type  string

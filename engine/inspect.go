@@ -66,7 +66,7 @@ func (e *Engine) StateShow(ctx context.Context, stack, region string) (*Shown, e
 	}
 	shown, err := show(ctx, place)
 	if err == nil && shown.Record == nil {
-		err = notRecorded(stack, store)
+		err = notRecorded(place.Name+" in "+place.Region, store)
 	}
 	return shown, err
 }

@@ -72,13 +72,14 @@ func (e *Engine) Scrub(ctx context.Context, opt ScrubOptions) ([]Scrubbed, error
 // A scrubbing is one stack with what its template says of secrets.
 type scrubbing struct {
 	Scrubbed
-	d     *deployment
-	texts map[string]template.Resolved // by logical id
+	d       *deployment
+	texts   map[string]template.Resolved // by logical id
+	written map[string]*value.Object     // properties as the template has them, by logical id
 }
 
 // learn resolves the secrets that a stack refers to, and those nested in it.
 func (e *Engine) learn(ctx context.Context, store *state.Store, t target) (all []*scrubbing) {
-	s := &scrubbing{Scrubbed: Scrubbed{Ref: state.Ref{Stack: t.Name, Region: t.Region}}, texts: map[string]template.Resolved{}}
+	s := &scrubbing{Scrubbed: Scrubbed{Ref: state.Ref{Stack: t.Name, Region: t.Region}}, texts: map[string]template.Resolved{}, written: map[string]*value.Object{}}
 	s.d = &deployment{
 		e: e, t: t, store: store, place: store.Stack(t.Name, t.Region),
 		res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
@@ -120,7 +121,7 @@ func (s *scrubbing) learn(ctx context.Context) (nested []target, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("find the secrets that %s refers to: %w", r.LogicalID, err)
 		}
-		s.texts[r.LogicalID] = resolved
+		s.texts[r.LogicalID], s.written[r.LogicalID] = resolved, r.Properties
 		n := d.t.Nested[r.LogicalID]
 		if r.Type != nestedType || n == nil {
 			continue
@@ -244,8 +245,22 @@ func (s *scrubbing) beside(ctx context.Context, write bool) error {
 	return file.Change(ctx, func(p *state.Pending) { p.Operations, p.Leftovers = open.Operations, open.Leftovers })
 }
 
-// holds tells whether a secret stands in the body of a record.
+// holds tells whether a secret stands in a body where it would be taken out. What
+// identifies a resource stays as it is, and is not looked at.
 func (s *scrubbing) holds(body []byte) bool {
+	version := &scrubbing{d: s.d, texts: s.texts, written: s.written}
+	if r, err := state.ParseRecord("", body); err == nil {
+		version.record(r)
+		return !version.Clean()
+	}
+	if j, err := state.ParseJournal("", body); err == nil {
+		version.journal(j)
+		return !version.Clean()
+	}
+	if p, err := state.ParsePending("", body); err == nil {
+		version.open(p)
+		return !version.Clean()
+	}
 	o, err := value.ParseObject(body)
 	if err != nil {
 		return s.d.e.config.Secrets.Contains(string(body))

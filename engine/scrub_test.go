@@ -17,7 +17,8 @@ func TestScrubRow(t *testing.T) {
 	const one, two = "{{resolve:secretsmanager:one}}", "{{resolve:secretsmanager:two}}"
 	for _, tt := range []struct {
 		name, recorded string
-		clear, stored  string // what the template has
+		clear, stored  string // what the template comes to
+		written        string // what it has
 		want           string
 		found, names   []string
 	}{
@@ -35,6 +36,15 @@ func TestScrubRow(t *testing.T) {
 		},
 		{name: "clean", recorded: `{"A":"` + one + `","B":[1,null,true]}`, want: `{"A":"` + one + `","B":[1,null,true]}`},
 		{name: "in a name", recorded: `{"hunter2-one":"x"}`, want: `{"hunter2-one":"x"}`, names: []string{"resource R properties.***"}},
+		{
+			name: "written out in the template", recorded: `{"A":"a hunter2-one b","L":["hunter2-one"],"hunter2-one":"x"}`,
+			written: `{"A":"a hunter2-one b","L":["hunter2-one"],"hunter2-one":"x"}`, want: `{"A":"a hunter2-one b","L":["hunter2-one"],"hunter2-one":"x"}`,
+		},
+		{
+			name: "written out as something else", recorded: `{"A":"hunter2-one","L":["hunter2-one"]}`,
+			written: `{"A":{"Ref":"P"},"L":["x","hunter2-one"]}`, want: `{"A":"` + one + `","L":["` + one + `"]}`,
+			found: []string{"resource R properties.A", "resource R properties.L[0]"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			secrets := &secret.Set{}
@@ -53,6 +63,7 @@ func TestScrubRow(t *testing.T) {
 			}
 			s := &scrubbing{d: &deployment{e: &Engine{config: Config{Secrets: secrets}}}}
 			s.texts = map[string]template.Resolved{"R": {Clear: parsed(tt.clear), Stored: parsed(tt.stored)}}
+			s.written = map[string]*value.Object{"R": parsed(tt.written)}
 			r := state.NewRecord("S", "us-east-1")
 			r.Set("R", &state.Resource{Properties: parsed(tt.recorded), Observed: parsed(tt.recorded)})
 			s.record(r)
@@ -70,5 +81,33 @@ func TestScrubRow(t *testing.T) {
 				t.Errorf("names (-want +got)\n%s", d)
 			}
 		})
+	}
+}
+
+// A version of an object holds a secret where it would be taken out of it. The id
+// by which a resource is found again is none, nor is what the template has written
+// out (S-162).
+func TestScrubbedVersions(t *testing.T) {
+	secrets := &secret.Set{}
+	secrets.Add("hunter2-one", "{{resolve:secretsmanager:one}}")
+	secrets.AddNoEcho("name")
+	written, _ := value.ParseObject([]byte(`{"TableName":"by name"}`))
+	s := &scrubbing{d: &deployment{e: &Engine{config: Config{Secrets: secrets}}}, written: map[string]*value.Object{"R": written}}
+	for _, tt := range []struct {
+		name, body string
+		want       bool
+	}{
+		{"a physical id", `{"version":11,"stackName":"S","region":"r","resources":{"R":{"physicalId":"the-name","resourceType":"T","properties":{}}}}`, false},
+		{"written out", `{"version":11,"stackName":"S","region":"r","resources":{"R":{"physicalId":"x","resourceType":"T","properties":{"TableName":"by name"}}}}`, false},
+		{"a property", `{"version":11,"stackName":"S","region":"r","resources":{"R":{"physicalId":"x","resourceType":"T","properties":{"P":"hunter2-one"}}}}`, true},
+		{"an output", `{"version":11,"stackName":"S","region":"r","resources":{},"outputs":{"O":"hunter2-one"}}`, true},
+		{"a journal's id", `{"journalVersion":1,"stackName":"S","region":"r","segments":[{"timestamp":1,"reason":"interrupted","initialDeploy":false,"operations":[{"logicalId":"R","resourceType":"T","changeType":"CREATE","physicalId":"the-name"}]}]}`, false},
+		{"a journal's property", `{"journalVersion":1,"stackName":"S","region":"r","segments":[{"timestamp":1,"reason":"interrupted","initialDeploy":false,"operations":[{"logicalId":"R","resourceType":"T","changeType":"CREATE","properties":{"P":"hunter2-one"}}]}]}`, true},
+		{"what cannot be read", `{"n":"hunter2-one"`, true},
+		{"of another kind", `{"n":"hunter2-one"}`, true},
+	} {
+		if got := s.holds([]byte(tt.body)); got != tt.want {
+			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
+		}
 	}
 }

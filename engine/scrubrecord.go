@@ -19,13 +19,13 @@ func refersToSecret(text string) bool { return recordedReference.MatchString(tex
 // record takes the secrets out of a record, and notes where they were.
 func (s *scrubbing) record(r *state.Record) {
 	for _, id := range r.LogicalIDs() {
-		s.row("resource "+id, r.Row(id), s.texts[id])
+		s.row("resource "+id, r.Row(id), s.texts[id], s.written[id])
 	}
 	for i := range r.Orphans {
 		o := &r.Orphans[i]
-		s.row("orphan "+o.LogicalID, o.State, template.Resolved{})
+		s.row("orphan "+o.LogicalID, o.State, template.Resolved{}, nil)
 	}
-	r.Outputs, _ = s.clean("outputs", r.Outputs, nil)
+	r.Outputs = s.clean("outputs", r.Outputs, nil, nil)
 	for _, i := range r.Imports {
 		if s.d.e.config.Secrets.Contains(i.ExportName) {
 			s.Keys = add(s.Keys, "an export imported from "+i.SourceStack)
@@ -38,10 +38,10 @@ func (s *scrubbing) journal(j *state.Journal) {
 	for _, g := range j.Segments {
 		for _, op := range slices.Concat(g.Operations, g.Failed) {
 			where := "journal " + op.LogicalID
-			op.Properties, _ = s.clean(where+" properties", op.Properties, nil)
-			s.row(where+" before", op.Previous, template.Resolved{})
+			op.Properties = s.clean(where+" properties", op.Properties, nil, nil)
+			s.row(where+" before", op.Previous, template.Resolved{}, nil)
 		}
-		g.PreviousOutputs, _ = s.clean("journal outputs", g.PreviousOutputs, nil)
+		g.PreviousOutputs = s.clean("journal outputs", g.PreviousOutputs, nil, nil)
 	}
 }
 
@@ -49,28 +49,24 @@ func (s *scrubbing) journal(j *state.Journal) {
 func (s *scrubbing) open(p *state.Pending) {
 	for i := range p.Operations {
 		op := &p.Operations[i]
-		op.Properties, _ = s.clean("open "+op.LogicalID+" properties", op.Properties, nil)
-		s.row("open "+op.LogicalID+" before", op.Previous, template.Resolved{})
+		op.Properties = s.clean("open "+op.LogicalID+" properties", op.Properties, nil, nil)
+		s.row("open "+op.LogicalID+" before", op.Previous, template.Resolved{}, nil)
 	}
 	for _, l := range p.Leftovers {
-		s.row("open "+l.LogicalID+" before", l.Previous, template.Resolved{})
+		s.row("open "+l.LogicalID+" before", l.Previous, template.Resolved{}, nil)
 	}
 }
 
-func (s *scrubbing) row(where string, row *state.Resource, known template.Resolved) {
+func (s *scrubbing) row(where string, row *state.Resource, known template.Resolved, written *value.Object) {
 	if row == nil {
 		return
 	}
-	var leaves []secret.Path
-	row.Properties, leaves = s.clean(where+" properties", row.Properties, agreed(row.Properties, known.Clear, known.Stored))
-	if len(leaves) > len(row.NoEchoLeaves) {
-		row.NoEchoLeaves = nil
-		for _, path := range leaves {
-			row.NoEchoLeaves = append(row.NoEchoLeaves, recordedPath(path))
-		}
+	row.Properties = s.clean(where+" properties", row.Properties, agreed(row.Properties, known.Clear, known.Stored), written)
+	if leaves := maskedLeaves(row.Properties, nil); len(leaves) > len(row.NoEchoLeaves) {
+		row.NoEchoLeaves = leaves
 	}
-	row.Observed, _ = s.clean(where+" observedProperties", row.Observed, agreed(row.Observed, known.Clear, known.Stored))
-	row.Attributes, _ = s.clean(where+" attributes", row.Attributes, nil)
+	row.Observed = s.clean(where+" observedProperties", row.Observed, agreed(row.Observed, known.Clear, known.Stored), written)
+	row.Attributes = s.clean(where+" attributes", row.Attributes, nil, nil)
 	for name, v := range row.Attributes.All() {
 		if masked(v) {
 			row.NoEchoAttributes = add(row.NoEchoAttributes, name)
@@ -78,34 +74,70 @@ func (s *scrubbing) row(where string, row *state.Resource, known template.Resolv
 	}
 }
 
-// clean is an object without secrets, and which of its leaves are masks.
-func (s *scrubbing) clean(where string, o *value.Object, source any) (*value.Object, []secret.Path) {
+// clean is an object without secrets. What the template has written out at a
+// place is none, whatever it looks like.
+func (s *scrubbing) clean(where string, o *value.Object, source any, written *value.Object) *value.Object {
 	if o == nil {
-		return nil, nil
+		return nil
 	}
-	v, leaves := s.d.e.config.Secrets.Redact(o, source)
-	s.note(where, o, v)
-	return v.(*value.Object), leaves
+	v, _ := s.d.e.config.Secrets.Redact(o, source)
+	v = writtenOut(o, v, written)
+	s.note(where, o, v, written)
+	return v.(*value.Object)
+}
+
+// writtenOut takes back what was done to texts that the template has written out.
+func writtenOut(before, after, written any) any {
+	switch before := before.(type) {
+	case *value.Object:
+		w, _ := written.(*value.Object)
+		a, out := after.(*value.Object), &value.Object{}
+		for name, v := range before.All() {
+			out.Set(name, writtenOut(v, a.Value(name), w.Value(name)))
+		}
+		return out
+	case []any:
+		w, _ := written.([]any)
+		if len(w) != len(before) {
+			return after
+		}
+		a, out := after.([]any), make([]any, len(before))
+		for i, v := range before {
+			out[i] = writtenOut(v, a[i], w[i])
+		}
+		return out
+	case string:
+		if before == written && !refersToSecret(before) {
+			return before
+		}
+	}
+	return after
 }
 
 // note says where two values of one shape differ, and where the name of a member
-// holds a secret.
-func (s *scrubbing) note(where string, before, after any) {
+// holds a secret that the template has not written there.
+func (s *scrubbing) note(where string, before, after, written any) {
 	switch before := before.(type) {
 	case *value.Object:
 		o, _ := after.(*value.Object)
+		w, _ := written.(*value.Object)
 		for name, v := range before.All() {
 			shown := name
-			if s.d.e.config.Secrets.Contains(name) {
+			if s.d.e.config.Secrets.Contains(name) && !w.Has(name) {
 				shown = secret.Masked
 				s.Keys = add(s.Keys, where+"."+shown)
 			}
-			s.note(where+"."+shown, v, o.Value(name))
+			s.note(where+"."+shown, v, o.Value(name), w.Value(name))
 		}
 	case []any:
 		l, _ := after.([]any)
+		w, _ := written.([]any)
 		for i, v := range before {
-			s.note(fmt.Sprintf("%s[%d]", where, i), v, l[i])
+			var under any
+			if len(w) == len(before) {
+				under = w[i]
+			}
+			s.note(fmt.Sprintf("%s[%d]", where, i), v, l[i], under)
 		}
 	default:
 		if !value.Equal(before, after) {

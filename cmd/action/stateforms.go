@@ -224,6 +224,9 @@ func migratedText(m state.Migrated, dry bool) string {
 		copied, made = "to copy", "to be made"
 	}
 	text := fmt.Sprintf("%s to %s: %d objects, %d %s", report.Line(m.From), report.Line(m.To), m.Objects, m.Copied, copied)
+	if m.Superseded > 0 {
+		text += fmt.Sprintf("; %d are out of date, having changed in the new bucket since they were copied", m.Superseded)
+	}
 	if m.Created {
 		text += "; the new bucket was not there, and is " + made
 	}
@@ -235,5 +238,5 @@ func migratedText(m state.Migrated, dry bool) string {
 
 func migratedJSON(m state.Migrated, dry bool) *value.Object {
 	return value.NewObject("from", m.From, "to", m.To, "dryRun", dry, "objects", value.Int(m.Objects), "copied", value.Int(m.Copied),
-		"created", m.Created, "removed", m.Removed)
+		"superseded", value.Int(m.Superseded), "created", m.Created, "removed", m.Removed)
 }

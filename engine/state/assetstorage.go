@@ -155,7 +155,7 @@ func (s *Store) Texts(ctx context.Context, see func(text []byte)) error {
 			_, err = ParseRecord(key, body)
 		case strings.HasSuffix(key, "/"+pendingName):
 			var p *Pending
-			if p, err = parsePending(key, body); err == nil {
+			if p, err = ParsePending(key, body); err == nil {
 				err = p.whole(key)
 			}
 		default:

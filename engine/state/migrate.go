@@ -32,9 +32,12 @@ type Migrated struct {
 	Region   string // of the new bucket
 	Objects  int    // in the old one
 	Copied   int    // of them, those that the new one did not have
-	Created  bool   // the new bucket was made
-	Removed  bool   // the old one was deleted
-	Notice   string // what a person should read; "" is nothing
+	// Superseded are those that were copied before and changed or deleted in the new
+	// one since: they stay as they are there.
+	Superseded int
+	Created    bool   // the new bucket was made
+	Removed    bool   // the old one was deleted
+	Notice     string // what a person should read; "" is nothing
 }
 
 // A BucketLockedError says that stacks of a bucket are locked, so that what is
@@ -54,14 +57,15 @@ func (e *BucketLockedError) Remedy() string {
 }
 
 // A DifferingError says that two buckets have the same keys with something else
-// in them. Nobody but a person can tell which is right.
+// in them, or that the new one has them no more, and that neither was made from
+// the other. Nobody but a person can tell which is right.
 type DifferingError struct {
 	From, To string
 	Keys     []string
 }
 
 func (e *DifferingError) Error() string {
-	return fmt.Sprintf("%d objects are in %s and %s and differ: %s", len(e.Keys), e.From, e.To, strings.Join(firstOf(e.Keys), ", "))
+	return fmt.Sprintf("%d objects differ between %s and %s: %s", len(e.Keys), e.From, e.To, strings.Join(firstOf(e.Keys), ", "))
 }
 
 // Remedy says what to do about it.
@@ -79,7 +83,8 @@ func firstOf(keys []string) []string {
 
 // Migrate copies everything in one state bucket to another, key by key, and
 // makes that one when there is none. What is there already stays, so it can be
-// run again; what is there and differs is refused, before anything is copied.
+// run again; so does what was copied before and has been changed or deleted there since.
+// What differs otherwise is refused, before anything is copied.
 func Migrate(ctx context.Context, cfg aws.Config, opt MigrateOptions) (Migrated, error) {
 	m := &migration{opt: opt, Migrated: Migrated{From: opt.From, To: opt.To}}
 	if err := m.run(ctx, cfg); err != nil {
@@ -92,6 +97,8 @@ type migration struct {
 	Migrated
 	opt      MigrateOptions
 	from, to *Store // to is nil while there is no such bucket
+
+	superseded map[string]bool // keys of the old one
 }
 
 // A content is what a listing tells of the objects, by key.
@@ -211,7 +218,13 @@ func (m *migration) compare(ctx context.Context, source, there content) (missing
 			keys = append(keys, key)
 		}
 	}
+	if len(missing)+len(keys) > 0 && m.to != nil {
+		if missing, keys, err = m.supersede(ctx, missing, keys); err != nil {
+			return nil, err
+		}
+	}
 	if keys != nil {
+		slices.Sort(keys)
 		return nil, &DifferingError{From: m.opt.From, To: m.opt.To, Keys: keys}
 	}
 	return missing, nil
@@ -289,6 +302,9 @@ func (m *migration) verify(ctx context.Context, copied content) error {
 		return err
 	}
 	for key, want := range copied {
+		if m.superseded[key] {
+			continue
+		}
 		if have, ok := there[key]; !ok || have.size != want.size {
 			return fmt.Errorf("%s is not in %s as it was copied: migrate again", key, m.opt.To)
 		}

@@ -129,6 +129,77 @@ func TestMigrateRefuses(t *testing.T) { // (S-314)
 	})
 }
 
+// A deploy or a destroy in the new bucket, after its content was copied there,
+// does not keep the migration from being ended, and nothing that it changed or
+// deleted comes back. What is newer in the old one is not given up (S-314).
+func TestMigrateAfterChanges(t *testing.T) {
+	const shop, journal = "cdkd/Shop/eu-west-1/", "cdkd/Shop/eu-west-1/rollback-journal.json"
+	for name, tt := range map[string]struct {
+		change     func(c *cloud, s *Store)
+		superseded int
+		disputed   []string // else it is ended
+	}{
+		"a stack was deployed": {change: func(c *cloud, s *Store) {
+			c.PutObject(bucket, shop+"state.json", []byte("newer"))
+			c.PutObject(bucket, shop+"deployments/index.json", []byte("newer"))
+		}, superseded: 2},
+		"twice, and its journal is gone without a trace": {change: func(c *cloud, s *Store) {
+			c.PutObject(bucket, shop+"state.json", []byte("newer"))
+			c.PutObject(bucket, shop+"state.json", []byte("newest"))
+			_ = s.remove(t.Context(), journal)
+			_ = s.purge(t.Context(), journal)
+		}, superseded: 2},
+		"a stack was destroyed": {change: func(c *cloud, s *Store) {
+			_ = s.remove(t.Context(), shop+"state.json")
+			_ = s.remove(t.Context(), "_cdkd-registry/eu-west-1/Shop.json")
+		}, superseded: 2},
+		"a new stack was deployed": {change: func(c *cloud, s *Store) {
+			c.PutObject(bucket, "cdkd/New/eu-west-1/state.json", []byte("new"))
+		}},
+		"a stack was deployed in both": {change: func(c *cloud, s *Store) {
+			c.PutObject(bucket, shop+"state.json", []byte("newer"))
+			c.PutObject(oldBucket, shop+"state.json", []byte("newest"))
+		}, disputed: []string{shop + "state.json"}},
+		"a stack was deployed in the old one": {change: func(c *cloud, s *Store) {
+			c.PutObject(oldBucket, shop+"state.json", []byte("newest"))
+		}, disputed: []string{shop + "state.json"}},
+		"destroyed in one and deployed in the other": {change: func(c *cloud, s *Store) {
+			_ = s.remove(t.Context(), shop+"state.json")
+			c.PutObject(oldBucket, shop+"state.json", []byte("newest"))
+		}, disputed: []string{shop + "state.json"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, migrate := moving(t)
+			c.PutObject(oldBucket, journal, []byte("body"))
+			c.PutObject(oldBucket, shop+"deployments/index.json", []byte("body"))
+			if _, err := migrate(); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(t.Context(), c.overHTTP(t), Options{Bucket: bucket, Prefix: DefaultPrefix, Region: "eu-west-1", Account: fixedAccount})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.change(c, s)
+			before := keysOf(c, bucket)
+			body, _ := c.Object(bucket, shop+"state.json")
+			got, err := migrate(func(o *MigrateOptions) { o.Remove = true })
+			if tt.disputed != nil {
+				if e := as[*DifferingError](t, err); !slices.Equal(e.Keys, tt.disputed) || !slices.Contains(c.Buckets(), oldBucket) {
+					t.Errorf("disputed %q, buckets %q", e.Keys, c.Buckets())
+				}
+			} else if err != nil || !got.Removed || got.Copied != 0 || got.Superseded != tt.superseded {
+				t.Errorf("%+v, %v", got, err)
+			}
+			if now, _ := c.Object(bucket, shop+"state.json"); string(now.Body) != string(body.Body) {
+				t.Errorf("the record is %s", now.Body)
+			}
+			if diff := cmp.Diff(before, keysOf(c, bucket)); diff != "" {
+				t.Errorf("the new bucket (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestMigrateGoesOn(t *testing.T) { // (S-314)
 	for name, do := range map[string]func(http.ResponseWriter, *http.Request, http.Handler){
 		"after a failure":                    answer(http.StatusForbidden, "AccessDenied"),

@@ -161,7 +161,7 @@ func (k *Stack) readPending(ctx context.Context) (*Pending, ETag, error) {
 	}
 	var p *Pending
 	if err == nil {
-		p, err = parsePending(key, body)
+		p, err = ParsePending(key, body)
 	}
 	if err != nil {
 		return nil, Absent, fmt.Errorf("read the open operations of stack %s in %s: %w", k.Name, k.Region, err)

@@ -7,9 +7,9 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-// parsePending reads the body of the object of open operations. An entry that
+// ParsePending reads the body of the object of open operations. An entry that
 // is malformed is kept, as one that nobody can resolve but a person.
-func parsePending(key string, b []byte) (*Pending, error) {
+func ParsePending(key string, b []byte) (*Pending, error) {
 	const hint = "restore an earlier version of the object; or look whether what it names exists, " +
 		"and drop it with: cdkd-action state orphan <stack> --pending all"
 	o, err := parseObject(key, b)

@@ -99,7 +99,7 @@ const fullPending = `{
 }`
 
 func TestPendingShape(t *testing.T) { // (P-2, P-3, P-5, P-31)
-	p, err := parsePending("k", []byte(fullPending))
+	p, err := ParsePending("k", []byte(fullPending))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestPendingRefused(t *testing.T) { // (P-31)
 		const body = `{"pendingVersion":1,"operations":[1,{"logicalId":"A"},{"logicalId":"B","resourceType":"T","changeType":"MERGE","stage":"sent","startedAt":1},
 {"logicalId":"C","resourceType":"T","changeType":"CREATE","stage":"sent","startedAt":1,"previous":[]}],
 "leftovers":["x",{"logicalId":"A","resourceType":"T","physicalId":"p","reason":"whim"}]}`
-		p, err := parsePending("k", []byte(body))
+		p, err := ParsePending("k", []byte(body))
 		if err != nil || len(p.Operations) != 4 || len(p.Leftovers) != 2 {
 			t.Fatalf("got %+v, %v", p, err)
 		}
@@ -280,7 +280,7 @@ func TestPendingLimits(t *testing.T) { // (P-3, P-32)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := parsePending("k", b)
+		again, err := ParsePending("k", b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +363,7 @@ func FuzzPending(f *testing.F) { // (P-31)
 	f.Add([]byte(fullPending))
 	f.Add([]byte(`{"pendingVersion":1,"operations":[null,{"logicalId":"A","dependencies":[1]}],"leftovers":[{"previous":1}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, err := parsePending(pendingKey, b)
+		p, err := ParsePending(pendingKey, b)
 		if err != nil {
 			_, malformed := errors.AsType[*MalformedError](err)
 			_, version := errors.AsType[*VersionError](err)
@@ -377,7 +377,7 @@ func FuzzPending(f *testing.F) { // (P-31)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := parsePending(pendingKey, out)
+		again, err := ParsePending(pendingKey, out)
 		if err != nil {
 			t.Fatalf("%v, after\n%s", err, out)
 		}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +53,7 @@ func (s *Surface) Notice(a Annotation) { s.annotate(LevelNotice, a) }
 func (s *Surface) annotate(level Level, a Annotation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.Title, a.Message = s.legible(a.Title), s.legible(a.Message)
+	a.Title, a.Message = report.Clean(s.scrub(a.Title)), report.Clean(s.scrub(a.Message))
 	s.written[level]++
 	if !s.step || s.written[level] > maxAnnotations {
 		text := a.Message
@@ -107,21 +106,27 @@ func (s *Surface) inWorkspace(file string) string {
 func (s *Surface) Mask(value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.mask(value)
+}
+
+func (s *Surface) mask(value string) {
 	parts := []string{value}
 	if strings.ContainsAny(value, "\r\n") {
 		parts = append(parts, splitLines(value)...)
 	}
 	for _, v := range parts {
-		if strings.TrimSpace(v) == "" || slices.Contains(s.masks, v) {
-			continue
-		}
-		s.masks = append(s.masks, v)
-		if s.step {
-			s.command("add-mask", v, nil)
+		if strings.TrimSpace(v) != "" {
+			s.masks.AddDerived(v)
 		}
 	}
-	// The longest first: a mask that is part of another must not spoil it.
-	slices.SortStableFunc(s.masks, func(a, b string) int { return len(b) - len(a) })
+}
+
+// announceMask tells the runner of a value that is new. Each is told once. The
+// runner would take a letter or a digit out of the whole log.
+func (s *Surface) announceMask(value string) {
+	if s.step && len(value) >= shortestMask {
+		s.command("add-mask", value, nil)
+	}
 }
 
 // Redact returns text without what is masked, for places that the runner does
@@ -132,17 +137,12 @@ func (s *Surface) Redact(text string) string {
 	return s.scrub(text)
 }
 
-// scrub replaces what is masked. Very short values are left to the runner,
-// which knows where they stand: replacing every "1" would only hide the text.
-func (s *Surface) scrub(text string) string {
-	const short = 4
-	for _, m := range s.masks {
-		if len(m) >= short {
-			text = strings.ReplaceAll(text, m, "***")
-		}
-	}
-	return text
-}
+// shortestMask is the length from which a value is masked wherever it stands.
+const shortestMask = 4
+
+// scrub replaces what is masked, however it is written there. A very short value
+// is not looked for: replacing every "1" would only hide the text.
+func (s *Surface) scrub(text string) string { return s.masks.Mask(text) }
 
 // legible is scrub for what people read as it stands: nothing in it steers
 // their terminal.
@@ -178,19 +178,52 @@ func (s *Surface) Child() io.WriteCloser {
 	if s.child == 1 {
 		s.stop()
 	}
-	return &child{lineWriter{write: s.writeChild}, s}
+	c := &child{s: s}
+	c.write = c.show
+	return c
 }
 
+// A child is a program that is not ours. What it asks the runner to mask is
+// masked, although no other command of it is carried out, and what looks like a
+// credential is hidden as it is in reports.
 type child struct {
 	lineWriter
-	s *Surface
+	s     *Surface
+	inKey bool // between the first and the last line of a private key
 }
 
-func (s *Surface) writeChild(line string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fmt.Fprint(s.err, s.scrub(line))
+// shortestAsked is the length from which a child may have something masked: a
+// word would be taken out of everything that we say.
+const shortestAsked = 8
+
+func (c *child) show(lines string) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	var b strings.Builder
+	for line := range strings.Lines(lines) {
+		if secret, ok := strings.CutPrefix(strings.TrimSpace(line), "::add-mask::"); ok {
+			if secret = unescaped.Replace(secret); len(secret) >= shortestAsked {
+				c.s.mask(secret)
+			}
+			continue
+		}
+		begins := strings.Contains(line, "-----BEGIN ") && strings.Contains(line, "PRIVATE KEY-----")
+		if c.inKey && !begins {
+			c.inKey = !strings.Contains(line, "-----END ")
+			continue
+		}
+		c.inKey = begins && !strings.Contains(line, "-----END ")
+		text, ended := strings.CutSuffix(c.s.scrub(line), "\n")
+		b.WriteString(report.Discreet(text))
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	fmt.Fprint(c.s.err, b.String())
 }
+
+// unescaped undoes what the toolkit does to the value of a command.
+var unescaped = strings.NewReplacer("%0D", "\r", "%0A", "\n", "%25", "%")
 
 func (c *child) Close() error {
 	if !c.lineWriter.finish() {

@@ -38,7 +38,7 @@ func (p Program) Command() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          p.noArguments,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE:          p.withoutCommand,
 	}
 	root.SetOut(p.Surface.out)
 	root.SetErr(p.Surface.err)
@@ -67,6 +67,16 @@ func (p Program) Command() *cobra.Command {
 	return root
 }
 
+// withoutCommand helps a person. A step that does nothing must not look done.
+func (p Program) withoutCommand(c *cobra.Command, _ []string) error {
+	if !p.Surface.InStep() {
+		return c.Help()
+	}
+	return &InputError{[]Fault{{
+		Want: fmt.Sprintf("%s was started without a command: in a workflow use the action with the input command, without args and entrypoint of your own; in a run step give it one, see %[1]s --help", c.CommandPath()),
+	}}}
+}
+
 // group returns the command that holds nested ones, such as "state".
 func (p Program) group(root *cobra.Command, name string) *cobra.Command {
 	for _, c := range root.Commands() {
@@ -78,7 +88,7 @@ func (p Program) group(root *cobra.Command, name string) *cobra.Command {
 		Use:   name,
 		Short: "Look at what is recorded",
 		Args:  p.noArguments,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE:  p.withoutCommand,
 	}
 	root.AddCommand(g)
 	return g
@@ -199,7 +209,7 @@ func (p Program) run(ctx context.Context, g given, command Name, interactive boo
 		return err
 	}
 	for _, s := range in.Secrets() {
-		p.Surface.Mask(s)
+		p.Surface.Mask(s) // what is wrong with other inputs may be told before anything runs
 	}
 	return p.Run(ctx, in)
 }

@@ -218,6 +218,16 @@ func TestHelpNeverFails(t *testing.T) {
 	}
 }
 
+// A step whose arguments were taken away does nothing, and must not look done.
+func TestStepWithoutCommandFails(t *testing.T) {
+	for _, args := range [][]string{{}, {"state"}} {
+		in, out, err := start(t, []string{"GITHUB_ACTIONS=true", "INPUT_COMMAND=deploy", "INPUT_APP=cdk.out"}, args...)
+		if in != nil || !errors.As(err, new(*InputError)) || !strings.Contains(err.Error(), "the input command") || out != "" {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+}
+
 func TestTableIsSound(t *testing.T) {
 	fields := map[any]string{}
 	in := &Inputs{}

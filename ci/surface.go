@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/mattn/go-isatty"
+
+	"github.com/org/cdkd-action/engine/secret"
 )
 
 // A Surface is where a run meets who started it: a workflow step, or a
@@ -27,7 +29,7 @@ type Surface struct {
 	written map[Level]int
 	resume  string // the token that lets workflow commands through again
 	child   int    // child outputs under way
-	masks   []string
+	masks   *secret.Set
 	outputs map[string]string // as last written
 
 	unwritten map[string]bool // the variables whose files could not be written to
@@ -58,6 +60,10 @@ func New(environ []string, out, err io.Writer) *Surface {
 
 		unwritten: map[string]bool{},
 	}
+	s.masks = secret.NewSet(s.announceMask)
+	for _, v := range s.Credentials() {
+		s.mask(v) // the runner knows them: it is not yet known that there is one
+	}
 	if s.step = s.Getenv("GITHUB_ACTIONS") == "true"; s.step {
 		// Commands, the log and the output of children share one stream: the
 		// runner keeps no order between two.
@@ -79,6 +85,25 @@ func (s *Surface) InStep() bool { return s.step }
 
 // Interactive tells whether somebody can be asked.
 func (s *Surface) Interactive() bool { return s.in != nil }
+
+// credentials are the variables of a step with which others could act as it.
+var credentials = []string{
+	"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+	"GITHUB_TOKEN", "INPUT_GITHUB-TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+}
+
+// Credentials are the secrets in the surface's environment. Real ones are long: a
+// short one is a word that somebody made up for a test.
+func (s *Surface) Credentials() []string {
+	const short = 16
+	var all []string
+	for _, name := range credentials {
+		if v := s.Getenv(name); len(v) >= short {
+			all = append(all, v)
+		}
+	}
+	return all
+}
 
 // Getenv returns the variable of the surface's environment, "" without one.
 func (s *Surface) Getenv(name string) string {

@@ -352,3 +352,47 @@ func TestManyWritersNeverShareALine(t *testing.T) {
 		t.Error("commands stay stopped")
 	}
 }
+
+// A child's secrets are hidden although its commands are stopped (G-8.11).
+func TestChildrensSecretsAreHidden(t *testing.T) {
+	s := newStep(t)
+	c := s.Child()
+	fmt.Fprintf(c, "::add-mask::made-by%%25the-app\r\nit is made-by%%the-app\n::add-mask::word\nword stays\n")
+	fmt.Fprint(c, "key -----BEGIN EC PRIVATE KEY-----\nAAAABBBB\n")
+	fmt.Fprint(c, "CCCCDDDD\n-----END EC PRIVATE KEY-----\nGIT_TOKEN=ghp_0123456789abcdefghijABCDEFGHIJ at 3f4ff3c0a91b2c3d4e5f60718293a4b5c6d7e8f9\n")
+	c.Close()
+	want := `::stop-commands::token1
+::token1::
+::add-mask::made-by%25the-app
+::stop-commands::token2
+it is ***
+word stays
+key (hidden)
+GIT_TOKEN=(hidden) at 3f4ff3c0a91b2c3d4e5f60718293a4b5c6d7e8f9
+::token2::
+`
+	if diff := cmp.Diff(want, s.out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The runner would take a short mask out of every word of the log.
+func TestShortMasksAreNotAnnounced(t *testing.T) {
+	s := newStep(t)
+	s.Mask("a")
+	s.Print("a banana")
+	if got := s.out.String(); strings.Contains(got, "add-mask") || !strings.Contains(got, "a banana") {
+		t.Error(got)
+	}
+}
+
+// The credentials of the step are masked without being told to the runner, which
+// has given them.
+func TestCredentialsOfTheStepAreMasked(t *testing.T) {
+	var out bytes.Buffer
+	s := New([]string{"GITHUB_ACTIONS=true", "AWS_SESSION_TOKEN=FwoGZXIvYXdzEXAMPLE/", "ACTIONS_RUNTIME_TOKEN=runtime-token-of-the-job"}, &out, io.Discard)
+	s.Notice(Annotation{Message: "FwoGZXIvYXdzEXAMPLE/ FwoGZXIvYXdzEXAMPLE%2F runtime-token-of-the-job"})
+	if got, want := out.String(), "::notice::*** *** ***\n"; got != want {
+		t.Errorf("want %q, got %q", want, got)
+	}
+}

@@ -101,6 +101,12 @@ func Clean(text string) string {
 		}
 		return r
 	}, text)
+	return Discreet(text)
+}
+
+// Discreet hides what looks like a credential, and leaves everything else as it
+// is.
+func Discreet(text string) string {
 	lower := strings.ToLower(text)
 	for _, c := range credentials {
 		if slices.ContainsFunc(c.signs, func(sign string) bool { return strings.Contains(lower, sign) }) {
@@ -122,7 +128,7 @@ func Clean(text string) string {
 // random tells a random key from a path, a word, a digest or a logical id: of
 // random characters, two in three neighbours are of different kinds.
 func random(s string) bool {
-	if logicalID.MatchString(s) {
+	if logicalID.MatchString(s) || digest.MatchString(s) {
 		return false
 	}
 	changes := 0
@@ -136,6 +142,9 @@ func random(s string) bool {
 
 // logicalID is the form that the CDK gives to logical ids: words and a hash.
 var logicalID = regexp.MustCompile(`^[0-9A-Za-z]*[0-9A-F]{8}$`)
+
+// digest is how the hash of a commit or a file is written.
+var digest = regexp.MustCompile(`^[0-9a-f]+$`)
 
 func class(c byte) int {
 	switch {

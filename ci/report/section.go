@@ -166,24 +166,44 @@ func shares(sections []Section, room int) []int {
 
 func compose(sections []Section, head string) string {
 	var b strings.Builder
-	if len(sections) > 1 {
+	alone, ruled := len(sections) == 1, false
+	if !alone {
 		b.WriteString("## " + headline(sections) + "\n\n")
 		for _, s := range sections {
-			b.WriteString("- " + s.Title + "\n")
+			b.WriteString("- " + s.Title)
+			if s.brief() && s.Head != head {
+				b.WriteString(" (of an earlier commit, " + code(shorten(s.Head, 12)) + ")")
+			}
+			b.WriteByte('\n')
 		}
 		b.WriteByte('\n')
 	}
-	for i, s := range sections {
-		if i > 0 {
+	for _, s := range sections {
+		switch {
+		case s.brief() && alone:
+			s.Body = s.heading()
+		case s.brief(): // its line above is all that there is
+			s.Body = ""
+			b.WriteString(s.start() + "\n" + sectionEnd("") + "\n")
+			continue
+		}
+		if ruled {
 			b.WriteString("\n---\n\n")
 		}
 		if s.Head != head {
 			b.WriteString("> [!NOTE]\n> This is about an earlier commit, " + code(shorten(s.Head, 12)) + ".\n\n")
 		}
 		b.WriteString(s.start() + "\n" + s.Body + sectionEnd(s.Body) + "\n")
+		ruled = true
 	}
 	return b.String()
 }
+
+// brief tells whether a section has nothing to say but its title, as one about
+// stacks that do not change.
+func (s Section) brief() bool { return s.Body == "" || s.Body == s.heading() }
+
+func (s Section) heading() string { return "### " + s.Title + "\n" }
 
 // headline says in one line what several sections say.
 func headline(sections []Section) string {

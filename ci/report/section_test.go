@@ -77,6 +77,28 @@ func TestComposeSaysWhatAllJobsSay(t *testing.T) {
 	}
 }
 
+// A job that changes nothing is one line of the comment, whoever else has how much to
+// say, and is again all of the comment when it is alone.
+func TestSectionsWithoutChangesAreOneLine(t *testing.T) {
+	none := Section{Leg: "n", Name: "n", Head: "abc", Title: "No changes in `N`", Planned: true, Stacks: 1, Body: "### No changes in `N`\n"}
+	old := none
+	old.Leg, old.Name, old.Head = "o", "o", "0123456789abcdef"
+	text := Compose([]Section{leg("a", "### title of a\n\nall of it\n"), none, old}, "abc", CommentLimit, "")
+	if strings.Contains(text, "### No changes") || strings.Contains(text, "---\n") || strings.Count(text, "- No changes in `N`") != 2 {
+		t.Error(text)
+	}
+	if !strings.Contains(text, "- No changes in `N` (of an earlier commit, `0123456789ab…") || strings.Contains(text, "NOTE") {
+		t.Errorf("which commit it is about is not said:\n%s", text)
+	}
+	sections := Sections(text)
+	if len(sections) != 3 {
+		t.Fatalf("%d sections are read back", len(sections))
+	}
+	if got := Compose(sections[1:2], "abc", CommentLimit, ""); !strings.Contains(got, "-->\n### No changes in `N`\n<!-- end") {
+		t.Errorf("alone it says %q", got)
+	}
+}
+
 // A comment that many jobs share stays within the limit; who says little is
 // not cut for who says much.
 func TestComposeDividesTheRoom(t *testing.T) {

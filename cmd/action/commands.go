@@ -204,7 +204,12 @@ func (s *step) stateShow(ctx context.Context) error {
 	return s.refusal(err) // only a part could be shown
 }
 
+// printJSON prints a form as it is. A step's log is read by more people than the
+// state bucket, and by no program: what reports hide is hidden there.
 func (s *step) printJSON(v any) error {
+	if s.surface.InStep() {
+		v = report.Record(v)
+	}
 	b, err := value.MarshalIndent(v)
 	if err != nil {
 		return s.refuse(err)

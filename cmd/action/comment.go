@@ -41,7 +41,7 @@ func (s *step) say(opt github.Options, own report.Section) (over bool) {
 	// A signal may come while GitHub is waited for.
 	ctx, cancel := s.window.Cleanup(github.Limit)
 	defer cancel()
-	own.Title, own.Body = s.surface.Redact(own.Title), s.surface.Redact(own.Body)
+	own.Name, own.Title, own.Body = s.surface.Redact(own.Name), s.surface.Redact(own.Title), s.surface.Redact(own.Body)
 	url, err := github.Comment(ctx, s.surface.Getenv, opt, own)
 	if err != nil {
 		s.surface.Notice(ci.Annotation{Title: "Pull request comment", Message: err.Error()})

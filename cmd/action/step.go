@@ -40,6 +40,9 @@ type step struct {
 
 func newStep(window *signals.Window, surface *ci.Surface) *step {
 	s := &step{window: window, surface: surface, secrets: secret.NewSet(surface.Mask)}
+	for _, v := range surface.Credentials() {
+		s.secrets.AddDerived(v)
+	}
 	s.memory = &memory{surface: surface, check: s.check}
 	return s
 }
@@ -52,6 +55,9 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 	log := s.surface.Log()
 	defer log.Close()
 	s.in, s.log = in, newLog(log, in.Verbose)
+	for _, v := range in.Secrets() {
+		s.secrets.AddUnprinted(v)
+	}
 	s.children = &children{surface: s.surface}
 	defer s.children.Close()
 

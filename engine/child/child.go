@@ -248,7 +248,11 @@ func (t *tail) String() string {
 	}
 	text = strings.ToValidUTF8(text[len(text)-tailBytes:], "")
 	if _, after, ok := strings.Cut(text, "\n"); ok {
-		text = after
+		return "…\n" + after
+	}
+	// What is left of a secret that was cut would not be known for one.
+	if i := strings.IndexAny(text, " \t\"',;&"); i >= 0 && i < tailBytes/2 {
+		text = text[i+1:]
 	}
 	return "…\n" + text
 }

@@ -41,11 +41,8 @@ func (r *redaction) value(v, source any, path Path) any {
 		}
 		return out
 	case []any:
-		// Lists of other lengths do not tell which element came from where.
 		from, _ := source.([]any)
-		if len(from) != len(v) {
-			from = make([]any, len(v))
-		}
+		from = counterparts(v, from)
 		out := make([]any, len(v))
 		for i, member := range v {
 			out[i] = r.value(member, from[i], append(path, i))
@@ -70,6 +67,31 @@ func (r *redaction) value(v, source any, path Path) any {
 	return r.text(text, path)
 }
 
+// counterparts are what the elements of a list came from. Tags are told by their
+// keys, since AWS lists them in an order of its own. Otherwise lists of other
+// lengths do not tell.
+func counterparts(list, from []any) []any {
+	byKey := map[string]any{}
+	for _, member := range from {
+		if o, ok := member.(*value.Object); ok && o.String("Key") != "" {
+			byKey[o.String("Key")] = o
+		}
+	}
+	switch {
+	case len(byKey) > 0 && len(byKey) == len(from):
+		out := make([]any, len(list))
+		for i, member := range list {
+			if o, ok := member.(*value.Object); ok {
+				out[i] = byKey[o.String("Key")]
+			}
+		}
+		return out
+	case len(from) == len(list):
+		return from
+	}
+	return make([]any, len(list))
+}
+
 func (r *redaction) text(text string, path Path) any {
 	if text == Masked {
 		return r.mask(path)
@@ -77,7 +99,7 @@ func (r *redaction) text(text string, path Path) any {
 	if r.set.Empty() || IsExpression(text) {
 		return text
 	}
-	if o, ok := r.set.origin(text); ok && (o.whole || len(text) >= shortest) {
+	if o, ok := r.set.origin(text); ok && !o.kept && (o.whole || len(text) >= shortest) {
 		return r.stored(o, path)
 	}
 	_, inserts, noEcho := r.set.replacers()
@@ -92,7 +114,7 @@ func (r *redaction) text(text string, path Path) any {
 // number catches a secret that a provider turned into a number on its way.
 func (r *redaction) number(n json.Number, path Path) any {
 	o, ok := r.set.origin(n.String())
-	if !ok || len(n) < shortest {
+	if !ok || o.kept || len(n) < shortest {
 		return n
 	}
 	return r.stored(o, path)

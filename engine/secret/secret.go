@@ -13,7 +13,9 @@ package secret
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
+	"html"
 	"net/url"
 	"slices"
 	"strings"
@@ -45,6 +47,7 @@ type origin struct {
 	expression string // Masked when there is none, or several
 	noEcho     bool
 	whole      bool // an equal string is this secret however short it is
+	kept       bool // it is stored as it is, and only not printed
 }
 
 // NewSet returns a Set that tells announce each plaintext once, before it is
@@ -70,13 +73,23 @@ func (s *Set) AddDerived(plaintext string) {
 	s.add(plaintext, origin{expression: Masked})
 }
 
+// AddUnprinted remembers what is stored as it is and not to be printed: a value that
+// somebody gave to the run, who may have meant it as a secret.
+func (s *Set) AddUnprinted(plaintext string) {
+	s.add(plaintext, origin{expression: Masked, kept: true})
+}
+
 func (s *Set) add(plaintext string, o origin) {
 	if s == nil || plaintext == "" || plaintext == Masked {
 		return
 	}
 	s.mu.Lock()
 	old, ok := s.known[plaintext]
-	if ok {
+	switch {
+	case !ok || old.kept:
+	case o.kept:
+		o = old
+	default:
 		if old.expression != o.expression {
 			o.expression = Masked
 		}
@@ -151,15 +164,25 @@ func (s *Set) replacers() (masks, inserts *strings.Replacer, noEcho []string) {
 		o := s.known[text]
 		for _, spelling := range spellings(text) {
 			mask = append(mask, spelling, Masked)
-			if o.noEcho {
+			switch {
+			case o.kept:
+			case o.noEcho:
 				s.noEcho = append(s.noEcho, spelling)
-			} else {
+			default:
 				insert = append(insert, spelling, o.expression)
+			}
+		}
+		for _, code := range encoded(text) { // no expression comes back from it
+			mask = append(mask, code, Masked)
+			if !o.kept {
+				s.noEcho = append(s.noEcho, code)
 			}
 		}
 		for line := range strings.Lines(text) { // a log shows a key line by line
 			if line = strings.TrimSpace(line); len(line) >= 2*shortest && line != text {
-				mask = append(mask, line, Masked)
+				for _, spelling := range append(spellings(line), encoded(line)...) {
+					mask = append(mask, spelling, Masked)
+				}
 			}
 		}
 	}
@@ -168,10 +191,12 @@ func (s *Set) replacers() (masks, inserts *strings.Replacer, noEcho []string) {
 }
 
 // spellings are the ways in which other text may hold a plaintext: as it is,
-// inside JSON that is itself text, and in a URL.
+// inside JSON that is itself text, in a URL, and in HTML.
 func spellings(plaintext string) []string {
 	all := []string{plaintext}
-	for _, other := range []string{jsonText(plaintext), url.QueryEscape(plaintext), url.PathEscape(plaintext)} {
+	for _, other := range []string{
+		jsonText(plaintext, false), jsonText(plaintext, true), url.QueryEscape(plaintext), url.PathEscape(plaintext), html.EscapeString(plaintext),
+	} {
 		if !slices.Contains(all, other) {
 			all = append(all, other)
 		}
@@ -179,10 +204,30 @@ func spellings(plaintext string) []string {
 	return all
 }
 
-func jsonText(s string) string {
+// encoded are the forms in which the base64 of a longer text may hold a
+// plaintext: what stands before it decides where in a group of three bytes it
+// begins. The characters that also depend on its neighbours are left out.
+func encoded(plaintext string) []string {
+	if len(plaintext) < 2*shortest {
+		return nil // what remains of it would stand in every second text
+	}
+	var all []string
+	for before := range 3 {
+		padded := append(make([]byte, before, before+len(plaintext)), plaintext...)
+		from, to := (8*before+5)/6, 8*len(padded)/6
+		standard := base64.StdEncoding.EncodeToString(padded)[from:to]
+		all = append(all, standard)
+		if safe := strings.NewReplacer("+", "-", "/", "_").Replace(standard); safe != standard {
+			all = append(all, safe)
+		}
+	}
+	return all
+}
+
+func jsonText(s string, escapeHTML bool) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
+	e.SetEscapeHTML(escapeHTML)
 	if e.Encode(s) != nil {
 		return s
 	}

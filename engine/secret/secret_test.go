@@ -35,6 +35,8 @@ func known() *secret.Set {
 	s.AddNoEcho("on")
 	s.AddDerived("czNjcjN0")
 	s.Add("", "{{resolve:ssm-secure:/empty}}")
+	s.Add("plaintext-bytes", "{{resolve:ssm-secure:/bytes}}")
+	s.AddUnprinted("given-by-hand")
 	return s
 }
 
@@ -56,6 +58,10 @@ func TestRedact(t *testing.T) {
 		{"NoEcho: too short to be looked for", `{"a":"on"}`, `null`, `{"a":"on"}`, ""},
 		{"expressions stay", `["` + expression + `"]`, `null`, `["` + expression + `"]`, ""},
 		{"lists of other lengths are judged by value", `["s3cr3t","x"]`, `["***"]`, `["` + expression + `","x"]`, ""},
+		{"tags by their keys, in whatever order AWS lists them", `[{"Key":"b","Value":"x"},{"Key":"new","Value":"y"},{"Key":"a","Value":"z"}]`,
+			`[{"Key":"a","Value":"***"},{"Key":"b","Value":"x"}]`, `[{"Key":"b","Value":"x"},{"Key":"new","Value":"y"},{"Key":"a","Value":"***"}]`, "[[2 Value]]"},
+		{"by value: in the base64 of a longer text", `["PHBsYWludGV4dC1ieXRlcz4="]`, `null`, `["***"]`, "[[0]]"},
+		{"printed nowhere, and stored as it is", `["given-by-hand","<given-by-hand>"]`, `null`, `["given-by-hand","<given-by-hand>"]`, ""},
 		{"names of members stay", `{"s3cr3t":"x"}`, `null`, `{"s3cr3t":"x"}`, ""},
 		{"other kinds", `[null,true,1.50,{}]`, `[1,"x",[],null]`, `[null,true,1.50,{}]`, ""},
 	} {
@@ -105,7 +111,12 @@ func TestMask(t *testing.T) { // S-155, S-163
 		`{"a":"quo\"te"}`:       `{"a":"***"}`,
 		"https://h/?p=quo%22te": "https://h/?p=***",
 		"on and off":            "on and off",
-		"":                      "",
+		"give given-by-hand":    "give ***",
+		// base64 of <plaintext-bytes>, and of it with one and two bytes before.
+		"PHBsYWludGV4dC1ieXRlcz4=":   "PH***z4=",
+		"PDxwbGFpbnRleHQtYnl0ZXM+":   "PDx***M+",
+		"PDw8cGxhaW50ZXh0LWJ5dGVzPg": "PDw8***Pg",
+		"":                           "",
 	} {
 		if got := s.Mask(text); got != want {
 			t.Errorf("%q: want %q, got %q", text, want, got)

@@ -249,6 +249,16 @@ func (w *workflows) act(t *testing.T, c checkout, workflow, event, payload strin
 		w.ran = append(w.ran, workflow)
 	}
 	w.write(t, "event.json", payload)
+	// act grants its token everything.
+	text, err := os.ReadFile(filepath.Join(c.dir, ".github", "workflows", workflow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := githubtest.ReadWorkflow(text)
+	if err != nil {
+		t.Fatalf("%s: %v", workflow, err)
+	}
+	w.hub.Grant(token, githubtest.Actions, file.Permissions)
 	// A runner's own machine, with only what the steps need of its environment.
 	cache := filepath.Join(w.home, ".cache", "act")
 	env := []string{"HOME=" + w.home, "PATH=" + filepath.Join(w.home, "bin") + ":" + os.Getenv("PATH")}
@@ -276,7 +286,7 @@ func (w *workflows) act(t *testing.T, c checkout, workflow, event, payload strin
 	cmd := exec.CommandContext(ctx, "act", args...)
 	var out bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.dir, env, &out, &out, 10*time.Second
-	err := cmd.Run()
+	err = cmd.Run()
 	if strings.Contains(out.String(), token) {
 		t.Errorf("%s: the token is in the log", workflow)
 	}

@@ -4,7 +4,7 @@
 // Every request and every answer is held against GitHub's own OpenAPI document;
 // what breaks it is in [Server.Faults]. The rules that the document lacks are
 // here: pages of 30 or up to 100 with Link headers, 422 for a body that is too
-// long, 403 for a token that may only read, 404 for what is not there, and rate
+// long, 403 for what a token was not granted, 404 for what is not there, and rate
 // limits on demand.
 package githubtest
 
@@ -38,8 +38,26 @@ type Server struct {
 }
 
 type token struct {
-	user  User
-	write bool
+	user    User
+	granted Permissions
+}
+
+// Permissions are what a workflow grants its token, as its permissions say: a level,
+// read or write, by scope. What is not named is not granted. The repository is a
+// private one: without a scope even reading is refused.
+type Permissions map[string]string
+
+// everything is the scopes of what is called here.
+func everything(level string) Permissions {
+	return Permissions{"issues": level, "pull-requests": level, "deployments": level}
+}
+
+// allow tells whether one of the scopes is granted, at the level that the method
+// needs.
+func (p Permissions) allow(method string, scopes []string) bool {
+	return len(scopes) == 0 || slices.ContainsFunc(scopes, func(scope string) bool {
+		return p[scope] == "write" || p[scope] == "read" && method == http.MethodGet
+	})
 }
 
 // New starts a server on this machine that is github.com. Close ends it.
@@ -55,19 +73,19 @@ func NewVersion(version string) *Server {
 	mux := http.NewServeMux()
 	const repo = "/api/v3/repos/{owner}/{repo}"
 	mux.HandleFunc("GET /api/v3/user", s.as(s.user))
-	mux.HandleFunc("GET "+repo+"/issues/{number}/comments", s.as(s.list))
-	mux.HandleFunc("POST "+repo+"/issues/{number}/comments", s.as(s.create))
-	mux.HandleFunc("PATCH "+repo+"/issues/comments/{id}", s.as(s.edit))
-	mux.HandleFunc("DELETE "+repo+"/issues/comments/{id}", s.as(s.remove))
-	mux.HandleFunc("GET "+repo+"/issues", s.as(s.listIssues))
-	mux.HandleFunc("POST "+repo+"/issues", s.as(s.createIssue))
-	mux.HandleFunc("PATCH "+repo+"/issues/{number}", s.as(s.editIssue))
-	mux.HandleFunc("GET "+repo+"/commits/{sha}/pulls", s.as(s.pullsOf))
-	mux.HandleFunc("GET "+repo+"/pulls/{number}", s.as(s.pull))
-	mux.HandleFunc("POST "+repo+"/deployments", s.as(s.deploy))
-	mux.HandleFunc("POST "+repo+"/deployments/{id}/statuses", s.as(s.deployStatus))
+	mux.HandleFunc("GET "+repo+"/issues/{number}/comments", s.as(s.list, "issues", "pull-requests"))
+	mux.HandleFunc("POST "+repo+"/issues/{number}/comments", s.as(s.create, "issues", "pull-requests"))
+	mux.HandleFunc("PATCH "+repo+"/issues/comments/{id}", s.as(s.edit, "issues", "pull-requests"))
+	mux.HandleFunc("DELETE "+repo+"/issues/comments/{id}", s.as(s.remove, "issues", "pull-requests"))
+	mux.HandleFunc("GET "+repo+"/issues", s.as(s.listIssues, "issues"))
+	mux.HandleFunc("POST "+repo+"/issues", s.as(s.createIssue, "issues"))
+	mux.HandleFunc("PATCH "+repo+"/issues/{number}", s.as(s.editIssue, "issues"))
+	mux.HandleFunc("GET "+repo+"/commits/{sha}/pulls", s.as(s.pullsOf, "pull-requests"))
+	mux.HandleFunc("GET "+repo+"/pulls/{number}", s.as(s.pull, "pull-requests"))
+	mux.HandleFunc("POST "+repo+"/deployments", s.as(s.deploy, "deployments"))
+	mux.HandleFunc("POST "+repo+"/deployments/{id}/statuses", s.as(s.deployStatus, "deployments"))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "Not Found") })
-	minimize := s.as(s.minimize)
+	minimize := s.as(s.minimize, "issues", "pull-requests")
 	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/graphql" {
 			minimize(w, r)
@@ -94,9 +112,18 @@ func (s *Server) Close() { s.http.Close() }
 
 // Token makes the server accept a token. Without write it can only read.
 func (s *Server) Token(value string, user User, write bool) {
+	level := "read"
+	if write {
+		level = "write"
+	}
+	s.Grant(value, user, everything(level))
+}
+
+// Grant makes the server accept a token for what is granted to it.
+func (s *Server) Grant(value string, user User, granted Permissions) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tokens[value] = token{user, write}
+	s.tokens[value] = token{user, granted}
 }
 
 // Next lets answer decide the next request; false passes it on.
@@ -113,8 +140,9 @@ func (s *Server) Requests() []string {
 	return slices.Clone(s.requests)
 }
 
-// as checks the token, as GitHub does before anything else.
-func (s *Server) as(handle func(http.ResponseWriter, *http.Request, token)) http.HandlerFunc {
+// as checks the token, as GitHub does before anything else: one of the scopes has to
+// be granted.
+func (s *Server) as(handle func(http.ResponseWriter, *http.Request, token), scopes ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.requests = append(s.requests, r.Method+" "+strings.TrimPrefix(r.URL.RequestURI(), "/api/v3"))
@@ -129,7 +157,7 @@ func (s *Server) as(handle func(http.ResponseWriter, *http.Request, token)) http
 		case answer != nil && answer(w, r):
 		case !known:
 			refuse(w, http.StatusUnauthorized, "Bad credentials")
-		case r.Method != http.MethodGet && !t.write:
+		case !t.granted.allow(r.Method, scopes):
 			refuse(w, http.StatusForbidden, "Resource not accessible by integration")
 		default:
 			s.mu.Lock()

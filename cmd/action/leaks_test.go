@@ -1,0 +1,397 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
+
+	"github.com/org/cdkd-action/ci/github/githubtest"
+	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/internal/sandbox"
+	"github.com/org/cdkd-action/internal/sandbox/s3"
+)
+
+// planted are the secrets, by where they stand. They have what other forms write
+// otherwise: quotes, signs of HTML and of URLs, blanks, line ends.
+var planted = map[string]string{
+	"NoEcho":       `Nq7"zT4&mK<9w/Vb+2 xL0'hD5rYc`,
+	"lines":        "kA3vP8sJ2mX6qW9e\ntF5bN1yH7uR4zC0d\ngL8oI2pE6nV3xS9a",
+	"pin":          "84729163507",
+	"resolved":     `Rk5\vD8"pQ2>sG6&hJ9/wM3+tB7y`,
+	"whole":        "Wz4cF7vB1nM5kL9jH3gD6sA8pO2iU0yT",
+	"secure":       `Se9!uX3@qC6#wV1$rB8%tN4^yM7`,
+	"secretString": "Ss2dF5gH8jK1lQ4wE7rT0yU3iO6p",
+	"environment":  "En6vI9rO2nM5eN8tV1aL4uE7xY0z",
+	"tag":          "Tg1bV4nC7xZ0aS3dF6gH9jK2lP5o",
+	"shaped":       "ghp_Sh4pEd0tOkEn1bYiTsFoRm2ZxCvBnMaSdFgH",
+	"stack":        "AKIAST4CKN4M3PLANTED",
+	"warned":       "ghp_wArNeD0oF9bYaUsEr8QpOwIeUrYtTyRuEi",
+	"awsSecret":    "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",
+	"awsSession":   "sE5sIoN8tOkEn/oF1tHe4pRoCeSs7+aBcD0eFgH3iJkL6mNoP9==",
+	"githubToken":  "ghs_pL4nTeD7gItHuB0tOkEn3wItH6wRiTe9",
+	"runtimeToken": "rT2mAcTiOnS5rUnTiMe8tOkEn1xYzAbCdEf4",
+	"oidcToken":    "oI7dCrEqUeSt0tOkEn3jKlMnOpQrStUvWx6",
+	"masked":       "mA8sKeDbYtHeApP1oPqRsTuVwXyZ4aBcD7",
+	"printed":      "ghp_pRiNtEd0bYtHeApP1oNsTdErR2wHeN3",
+	"drifted":      "dR4iFtEd7vAlUe0sEtBy3hAnD6oUtSiDe",
+}
+
+// recorded are what nobody can tell from an ordinary property: it is in the record,
+// as it is in the template, and nowhere else.
+var recorded = []string{"secretString", "environment", "tag", "shaped", "stack", "drifted", "runtimeToken"}
+
+// window is how much of a secret is looked for: more than chance would bring, less
+// than what is left of one that was cut.
+const window = 12
+
+// forms are the ways in which a text can hold another.
+func forms(text string) map[string]string {
+	quoted := func(escape bool) string {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(escape)
+		if e.Encode(text) != nil {
+			panic("a string has no JSON")
+		}
+		return strings.Trim(b.String(), "\"\n")
+	}
+	all := map[string]string{
+		"plain": text, "JSON": quoted(false), "JSON with HTML escaped": quoted(true), "HTML": html.EscapeString(text),
+		"query": url.QueryEscape(text), "path": url.PathEscape(text),
+	}
+	for shift := range 3 {
+		padded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", shift) + text))
+		inner := strings.TrimRight(padded[4*min(shift, 1):], "=")
+		all[fmt.Sprintf("base64 +%d", shift)] = inner[:len(inner)-1] // its last character depends on what follows
+	}
+	return all
+}
+
+// A hunt looks for all secrets in all forms, and for parts of them.
+type hunt map[string]string // by the text of a window: whose it is
+
+func newHunt(without ...string) hunt {
+	h := hunt{}
+	for name, text := range planted {
+		if slices.Contains(without, name) {
+			continue
+		}
+		for form, text := range forms(text) {
+			size := min(window, len(text))
+			for i := range len(text) - size + 1 {
+				h[text[i:i+size]] = name + " (" + form + ")"
+			}
+		}
+	}
+	return h
+}
+
+// in returns whose parts are in a text, with what stands around them.
+func (h hunt) in(text string) []string {
+	found := map[string]string{}
+	for i := range len(text) {
+		for _, size := range []int{window, len(planted["pin"])} {
+			if i+size > len(text) {
+				continue
+			}
+			if who, ok := h[text[i:i+size]]; ok && found[who] == "" {
+				found[who] = fmt.Sprintf("%s: %q", who, text[max(0, i-60):min(len(text), i+size+60)])
+			}
+		}
+	}
+	var all []string
+	for _, where := range found {
+		all = append(all, where)
+	}
+	return slices.Sorted(slices.Values(all))
+}
+
+// leakWorld is an AWS, a GitHub and a machine that are full of secrets.
+type leakWorld struct {
+	t   *testing.T
+	aws *sandbox.Sandbox
+	hub *githubtest.Server
+	dir string
+
+	// What people read has none. By its name a stack is found again, so it is in
+	// what machines read: the record has what the template has, too.
+	people, machines, record hunt
+
+	mu   sync.Mutex
+	puts []s3.Put
+}
+
+func newLeakWorld(t *testing.T) *leakWorld {
+	t.Helper()
+	w := &leakWorld{t: t, dir: t.TempDir(), hub: githubtest.New(), people: newHunt(), machines: newHunt("stack", "shaped"), record: newHunt(recorded...)}
+	t.Cleanup(w.hub.Close)
+	w.hub.Token(planted["githubToken"], githubtest.Actions, true)
+	var err error
+	w.aws, err = sandbox.Start(t.Context(), sandbox.Options{Stored: func(p s3.Put) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.puts = append(w.puts, p)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.aws.Close() })
+	w.aws.S3.AddBucket(stateBucket, "us-east-1", "")
+	w.aws.S3.AddBucket("cdk-hnb659fds-assets-123456789012-us-east-1", "us-east-1", "")
+	vault, parameters := secretsmanager.NewFromConfig(w.aws.Config()), ssm.NewFromConfig(w.aws.Config())
+	password, _ := json.Marshal(map[string]string{"password": planted["resolved"]})
+	for name, text := range map[string]string{"planted/db": string(password), "planted/whole": planted["whole"]} {
+		if _, err := vault.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: &name, SecretString: &text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := parameters.PutParameter(t.Context(), &ssm.PutParameterInput{
+		Name: aws.String("/planted/secure"), Type: types.ParameterTypeSecureString, Value: aws.String(planted["secure"]),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"manifest.json", "Planted.template.json", "Named.template.json"} {
+		text, err := os.ReadFile(filepath.Join("testdata", "leaks", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Where a report cuts a long value, a secret may stand.
+		text = bytes.ReplaceAll(text, []byte("@cut@"), bytes.Repeat([]byte("cut "), 495))
+		for name, secret := range planted {
+			text = bytes.ReplaceAll(text, []byte("@"+name+"@"), []byte(secret))
+		}
+		w.write(filepath.Join("app", name), string(text))
+	}
+	basic := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + planted["githubToken"]))
+	w.write("app.sh", `env
+echo "::add-mask::`+planted["masked"]+`"
+echo "the app logs in with `+planted["masked"]+`"
+echo "AUTHORIZATION: basic `+basic+`" >&2
+printf '%s' "GIT_TOKEN=`+planted["printed"]+`" >&2
+[ -z "$BROKEN" ] || exit 1
+cp app/* "$CDK_OUTDIR"
+`)
+	return w
+}
+
+func (w *leakWorld) write(name, text string) {
+	w.t.Helper()
+	path := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// echo makes AWS answer calls with secrets that it was sent, in all forms.
+func (w *leakWorld) echo(service, action, mentions string) {
+	var text strings.Builder
+	for _, name := range []string{"NoEcho", "resolved", "awsSecret", "pin"} {
+		if name == "resolved" && action != "PutParameter" {
+			continue // this run has not met it
+		}
+		all := forms(planted[name])
+		for _, form := range slices.Sorted(maps.Keys(all)) {
+			if !strings.HasPrefix(form, "base64") {
+				text.WriteString(" " + all[form])
+			}
+		}
+		for before := range 3 {
+			text.WriteString(" " + base64.StdEncoding.EncodeToString([]byte("<<<"[:before]+planted[name]+">")))
+		}
+	}
+	w.aws.AddFault(sandbox.Fault{Service: service, Action: action, Mentions: mentions, Status: 400, Code: "ValidationException", Message: "invalid:" + text.String()})
+}
+
+// drift changes by hand what is deployed.
+func (w *leakWorld) drift() {
+	queues := sqs.NewFromConfig(w.aws.Config())
+	queue, err := queues.GetQueueUrl(w.t.Context(), &sqs.GetQueueUrlInput{QueueName: aws.String("planted")})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := queues.TagQueue(w.t.Context(), &sqs.TagQueueInput{QueueUrl: queue.QueueUrl, Tags: map[string]string{
+		"login": planted["drifted"], "token": planted["drifted"], "note": planted["NoEcho"] + planted["resolved"],
+	}}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// run runs the program and looks for secrets wherever it can have written. It
+// returns what was printed.
+func (w *leakWorld) run(env []string, args ...string) (string, error) {
+	w.t.Helper()
+	w.mu.Lock()
+	w.puts = nil
+	w.mu.Unlock()
+	files := []string{"output", "summary", "state", "plan.md", "plan.json", "mapping.json"}
+	for _, f := range files {
+		w.write(f, "")
+	}
+	w.write("event.json", fmt.Sprintf(`{"number":%d,"pull_request":{"number":%[1]d,"title":"x","head":{"sha":"abc123","repo":{"full_name":%q}},"base":{"repo":{"full_name":%[2]q}}}}`, pullNumber, repository))
+	var out bytes.Buffer
+	cmd := exec.CommandContext(w.t.Context(), "cdkd-action", args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = w.dir, &out, &out
+	cmd.Env = append(os.Environ(), w.aws.Env()...)
+	cmd.Env = append(cmd.Env, "CDKD_STATE_BUCKET="+stateBucket,
+		"AWS_SECRET_ACCESS_KEY="+planted["awsSecret"], "AWS_SESSION_TOKEN="+planted["awsSession"],
+		"GITHUB_TOKEN="+planted["githubToken"], "INPUT_GITHUB-TOKEN="+planted["githubToken"],
+		"ACTIONS_RUNTIME_TOKEN="+planted["runtimeToken"], "ACTIONS_ID_TOKEN_REQUEST_TOKEN="+planted["oidcToken"],
+		"GITHUB_ACTIONS=true", "GITHUB_API_URL="+w.hub.URL, "GITHUB_GRAPHQL_URL="+w.hub.GraphQL, "GITHUB_SERVER_URL=https://github.com",
+		"GITHUB_REPOSITORY="+repository, "GITHUB_EVENT_NAME=pull_request", "GITHUB_SHA="+merged, "GITHUB_RUN_ID=1000", "GITHUB_RUN_ATTEMPT=1",
+		"GITHUB_WORKSPACE="+w.dir, "GITHUB_EVENT_PATH="+filepath.Join(w.dir, "event.json"),
+		"GITHUB_OUTPUT="+filepath.Join(w.dir, "output"), "GITHUB_STEP_SUMMARY="+filepath.Join(w.dir, "summary"), "GITHUB_STATE="+filepath.Join(w.dir, "state"))
+	cmd.Env = append(cmd.Env, env...)
+	err := cmd.Run()
+
+	w.look("the log", logged(out.String()), w.people)
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(w.dir, f))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		h := w.people
+		if f == "output" || f == "state" {
+			h = w.machines
+		}
+		w.look(f, string(text), h)
+	}
+	for _, c := range w.hub.Comments(repository, pullNumber) {
+		w.look("the comment", c.Body, w.people)
+		for _, s := range report.Sections(c.Body) {
+			fields, _ := json.Marshal(s)
+			w.look("the fields of the comment", string(fields), w.machines)
+		}
+	}
+	for _, i := range w.hub.Issues(repository) {
+		w.look("the issue", i.Title+"\n"+i.Body, w.people)
+	}
+	for _, d := range w.hub.Deployments() {
+		w.look("the deployment", fmt.Sprintf("%+v", d), w.people)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.puts {
+		if p.Bucket == stateBucket {
+			p.Header.Del("X-Amz-Security-Token")
+			w.look("the object "+p.Key, fmt.Sprintf("%s %s %v", p.Key, p.Body, p.Header), w.record)
+		}
+	}
+	return out.String(), err
+}
+
+// logged is what a runner shows of what a step prints: it takes the masks away.
+func logged(out string) string {
+	var shown []string
+	stopped := ""
+	for line := range strings.Lines(out) {
+		token, stops := strings.CutPrefix(strings.TrimSpace(line), "::stop-commands::")
+		switch {
+		case stopped == "" && stops:
+			stopped = token
+		case strings.TrimSpace(line) == "::"+stopped+"::":
+			stopped = ""
+		case stopped == "" && strings.HasPrefix(line, "::add-mask::"):
+			continue
+		}
+		shown = append(shown, line)
+	}
+	return strings.Join(shown, "")
+}
+
+func (w *leakWorld) look(where, text string, h hunt) {
+	w.t.Helper()
+	for _, found := range h.in(text) {
+		w.t.Errorf("%s has %s", where, found)
+	}
+}
+
+// Secrets stand wherever a run can meet them: in parameters, properties, outputs,
+// dynamic references, environments, names, what the app prints, what AWS answers, and
+// the process's own environment. No part of one, in any form, is in what a run
+// prints, writes, records or tells GitHub (S-154, S-155, S-160, G-8.4, G-8.11).
+func TestNoSecretInAnySink(t *testing.T) {
+	w := newLeakWorld(t)
+	base := []string{"INPUT_APP=app", "INPUT_ALL=true", "INPUT_VERBOSE=true",
+		"INPUT_PARAMETERS=Planted:Password=" + planted["NoEcho"] + "\nPlanted:Pin=" + planted["pin"]}
+	step := func(command string, env ...string) []string {
+		return slices.Concat(base, []string{"INPUT_COMMAND=" + command, "INPUT_PLAN-FILE=plan.md"}, env)
+	}
+	asJSON := func(command string, env ...string) []string {
+		return slices.Concat(base, []string{"INPUT_COMMAND=" + command, "INPUT_PLAN-FILE=plan.json", "INPUT_JSON=true"}, env)
+	}
+	clear := func() { w.aws.RemoveFault("") }
+	for _, c := range []struct {
+		name  string
+		env   []string
+		args  []string
+		fails bool
+		first func()
+	}{
+		{name: "diff of what is new", env: step("diff")},
+		{name: "diff as JSON", env: asJSON("diff")},
+		{name: "diff on a terminal", env: []string{"GITHUB_ACTIONS="}, args: []string{"diff", "--app", "app", "--all", "--verbose"}},
+		{name: "synth of an app that prints", env: step("synth", "INPUT_APP=sh app.sh")},
+		{name: "list of an app that prints", env: asJSON("list", "INPUT_APP=sh app.sh", "INPUT_LONG=true")},
+		{name: "an app that fails", env: step("diff", "INPUT_APP=sh app.sh", "BROKEN=1"), fails: true},
+		{name: "a deploy that fails", env: step("deploy", "INPUT_ROLLBACK=false"), fails: true, first: func() { w.echo("ssm", "PutParameter", "/planted/parts") }},
+		{name: "what a deploy left", args: []string{"state", "show", "Planted", "--verbose"}},
+		{name: "what a deploy left, as JSON", args: []string{"state", "show", "Planted", "--json"}},
+		{name: "the resources that it left", args: []string{"state", "resources", "Planted", "--long"}},
+		{name: "diff of what failed", env: step("diff")},
+		{name: "a rollback that fails", env: step("rollback", "INPUT_STACKS=Planted", "INPUT_ALL=", "INPUT_YES=true"), fails: true, first: func() { w.echo("ssm", "DeleteParameter", "/planted/noecho") }},
+		{name: "a rollback", env: step("rollback", "INPUT_STACKS=Planted", "INPUT_ALL=", "INPUT_YES=true"), first: clear},
+		{name: "a deploy that is rolled back", env: step("deploy"), fails: true, first: func() { w.echo("ssm", "PutParameter", "/planted/parts") }},
+		{name: "a deploy", env: step("deploy", "INPUT_ENVIRONMENT=production", "INPUT_ENVIRONMENT-URL=Planted.Joined"), first: clear},
+		{name: "diff of other values", env: asJSON("diff", "INPUT_PARAMETERS=Planted:Password=wN8bO5eGq2HjL4kZ7xC")},
+		{name: "history", args: []string{"events", "Planted"}},
+		{name: "history as JSON", args: []string{"events", "Planted", "--json"}},
+		{name: "drift", env: step("drift", "INPUT_DRIFT-ISSUES=true"), fails: true, first: w.drift},
+		{name: "drift as JSON", env: asJSON("drift"), fails: true},
+		{name: "drift that cannot be told", env: step("drift"), fails: true, first: func() { w.echo("sqs", "ListQueueTags", "planted") }},
+		{name: "drift accepted", env: step("drift", "INPUT_ACCEPT=true", "INPUT_YES=true"), fails: true, first: clear}, // what the sandbox cannot read is not as it is recorded
+		{name: "what is observed", args: []string{"state", "refresh-observed", "Planted", "--json"}, fails: true},
+		{name: "scrub", args: []string{"scrub", "Planted", "--app", "app", "--dry-run", "--json"}},
+		{name: "permissions", args: []string{"permissions", "--app", "app", "--all"}},
+		{name: "doctor", env: step("doctor")},
+		{name: "an input that is wrong", env: step("deploy", "INPUT_PARAMETERS="+planted["NoEcho"]), fails: true},
+		{name: "what is recorded", args: []string{"state", "show", "Planted", "--json"}},
+		{name: "import that is refused", env: step("import", "INPUT_STACKS=Planted", "INPUT_ALL=", "INPUT_YES=true"), fails: true},
+		{name: "destroy that fails", env: step("destroy", "INPUT_YES=true"), fails: true, first: func() { w.echo("ssm", "DeleteParameter", "/planted/noecho") }},
+		{name: "destroy", env: step("destroy", "INPUT_YES=true"), first: clear},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w.t = t
+			if c.first != nil {
+				c.first()
+			}
+			args := c.args
+			if args == nil {
+				args = []string{"action"}
+			}
+			out, err := w.run(c.env, args...)
+			if (err != nil) != c.fails {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		})
+	}
+}

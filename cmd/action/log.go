@@ -43,7 +43,8 @@ func (s *step) observe(ev engine.Event) {
 	log, line := s.log.Info(), ""
 	switch ev.Kind {
 	case engine.StackStarted:
-		line = "started"
+		s.bucketTold.Do(func() { log.Msg("the state is in bucket " + report.Line(s.engine.StateBucket())); log = s.log.Info() })
+		line = "started in " + ev.Region
 	case engine.StackPlanned:
 		line = report.Summary(ev.Plan)
 	case engine.StackFinished:
@@ -58,7 +59,7 @@ func (s *step) observe(ev engine.Event) {
 	case engine.LockWaiting:
 		line = "waiting: " + ev.Text
 	case engine.AssetPublished:
-		line = "published " + ev.Text
+		line = "published: " + ev.Text
 	case engine.ResourceStarted:
 		log = s.log.Debug()
 		line = verb(ev) + " started"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -36,6 +37,7 @@ type step struct {
 	environment *environment  // of a deploy
 	shown       []review.Plan // what the comment holds a deploy to
 	observing   observing
+	bucketTold  sync.Once
 }
 
 func newStep(window *signals.Window, surface *ci.Surface) *step {

@@ -1,6 +1,7 @@
 package secret_test
 
 import (
+	"encoding/base64"
 	"slices"
 	"strings"
 	"sync"
@@ -220,4 +221,26 @@ func leaves(v any) []string {
 		return all
 	}
 	return nil
+}
+
+// Whatever stands around a secret, and however it is written there, it is masked.
+func FuzzMask(f *testing.F) {
+	f.Add("hunter2-secret", "<", ">")
+	f.Add("a\"b\\c&d e+f/g\n", "", "=")
+	f.Add("\x00\xff\xfe12345", "ab", "é")
+	f.Fuzz(func(t *testing.T, plaintext, before, after string) {
+		if len(plaintext) < 8 || strings.Contains(plaintext, "*") {
+			return
+		}
+		s := &secret.Set{}
+		s.AddDerived(plaintext)
+		if got := s.Mask(before + plaintext + after); strings.Contains(got, plaintext) {
+			t.Errorf("%q is in %q", plaintext, got)
+		}
+		code := base64.StdEncoding.EncodeToString([]byte(before + plaintext + after))
+		from, to := (8*len(before)+5)/6, 8*(len(before)+len(plaintext))/6 // what the secret alone decides
+		if got := s.Mask(code); strings.Contains(got, code[from:to]) {
+			t.Errorf("%q of %q is in %q", code[from:to], plaintext, got)
+		}
+	})
 }

@@ -3,7 +3,6 @@ package ci
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -266,23 +265,6 @@ func (i Input) Type() string {
 		}
 		return "text"
 	}
-}
-
-// Secrets returns the values that must not be shown: those of secret inputs.
-func (in *Inputs) Secrets() []string {
-	var secrets []string
-	for _, row := range table {
-		if !row.Secret {
-			continue
-		}
-		switch field := row.Field(in).(type) {
-		case *string:
-			secrets = append(secrets, *field)
-		case *map[string]string:
-			secrets = append(secrets, slices.Sorted(maps.Values(*field))...)
-		}
-	}
-	return slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
 }
 
 // lines splits entries at line ends, without blanks around them and without

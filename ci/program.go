@@ -208,9 +208,7 @@ func (p Program) run(ctx context.Context, g given, command Name, interactive boo
 	if err != nil {
 		return err
 	}
-	for _, s := range in.Secrets() {
-		p.Surface.Mask(s) // what is wrong with other inputs may be told before anything runs
-	}
+	p.Surface.Mask(in.GitHubToken)
 	return p.Run(ctx, in)
 }
 

@@ -197,15 +197,15 @@ func TestUnknownAndIdleInputsAreWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestSecretsAreMaskedBeforeTheCommandRuns(t *testing.T) {
-	_, out, err := start(t, []string{"GITHUB_ACTIONS=true", "INPUT_GITHUB-TOKEN=ghs_secret", "INPUT_PARAMETERS=A=hunter2\nB="}, ActionCommand)
+// The values of parameters are not: most are no secrets, and a mask on "prod" would
+// take it out of every output. NoEcho ones are, once the template is read.
+func TestTheTokenIsMaskedBeforeTheCommandRuns(t *testing.T) {
+	_, out, err := start(t, []string{"GITHUB_ACTIONS=true", "INPUT_GITHUB-TOKEN=ghs_secret", "INPUT_PARAMETERS=Stage=prod"}, ActionCommand)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"::add-mask::ghs_secret\n", "::add-mask::hunter2\n"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("want %q in\n%s", want, out)
-		}
+	if want := "::add-mask::ghs_secret\n"; out != want {
+		t.Errorf("want %q, got %q", want, out)
 	}
 }
 

@@ -206,7 +206,7 @@ type Input struct {
 	// Commands it belongs to; none are all.
 	Commands []Name
 	Allowed  []string
-	// Secret inputs are masked, and their values never repeated.
+	// The values of secret inputs are never repeated.
 	Secret bool
 	// Positive numbers and durations must be above zero; others may be zero.
 	Positive bool

@@ -202,13 +202,15 @@ func (w *leakWorld) write(name, text string) {
 	}
 }
 
-// echo makes AWS answer calls with secrets that it was sent, in all forms.
+// echo makes AWS answer calls with secrets that it was sent, in all forms. What is
+// sent for a delete is no property.
 func (w *leakWorld) echo(service, action, mentions string) {
+	names := []string{"awsSecret", "githubToken"}
+	if strings.HasPrefix(action, "Put") {
+		names = append(names, "NoEcho", "resolved", "pin")
+	}
 	var text strings.Builder
-	for _, name := range []string{"NoEcho", "resolved", "awsSecret", "pin"} {
-		if name == "resolved" && action != "PutParameter" {
-			continue // this run has not met it
-		}
+	for _, name := range names {
 		all := forms(planted[name])
 		for _, form := range slices.Sorted(maps.Keys(all)) {
 			if !strings.HasPrefix(form, "base64") {

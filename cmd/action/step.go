@@ -57,9 +57,7 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 	log := s.surface.Log()
 	defer log.Close()
 	s.in, s.log = in, newLog(log, in.Verbose)
-	for _, v := range in.Secrets() {
-		s.secrets.AddUnprinted(v)
-	}
+	s.secrets.AddDerived(in.GitHubToken)
 	s.children = &children{surface: s.surface}
 	defer s.children.Close()
 

@@ -99,7 +99,7 @@ func (r *redaction) text(text string, path Path) any {
 	if r.set.Empty() || IsExpression(text) {
 		return text
 	}
-	if o, ok := r.set.origin(text); ok && !o.kept && (o.whole || len(text) >= shortest) {
+	if o, ok := r.set.origin(text); ok && (o.whole || len(text) >= shortest) {
 		return r.stored(o, path)
 	}
 	_, inserts, noEcho := r.set.replacers()
@@ -114,7 +114,7 @@ func (r *redaction) text(text string, path Path) any {
 // number catches a secret that a provider turned into a number on its way.
 func (r *redaction) number(n json.Number, path Path) any {
 	o, ok := r.set.origin(n.String())
-	if !ok || o.kept || len(n) < shortest {
+	if !ok || len(n) < shortest {
 		return n
 	}
 	return r.stored(o, path)

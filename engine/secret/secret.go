@@ -47,7 +47,6 @@ type origin struct {
 	expression string // Masked when there is none, or several
 	noEcho     bool
 	whole      bool // an equal string is this secret however short it is
-	kept       bool // it is stored as it is, and only not printed
 }
 
 // NewSet returns a Set that tells announce each plaintext once, before it is
@@ -73,23 +72,13 @@ func (s *Set) AddDerived(plaintext string) {
 	s.add(plaintext, origin{expression: Masked})
 }
 
-// AddUnprinted remembers what is stored as it is and not to be printed: a value that
-// somebody gave to the run, who may have meant it as a secret.
-func (s *Set) AddUnprinted(plaintext string) {
-	s.add(plaintext, origin{expression: Masked, kept: true})
-}
-
 func (s *Set) add(plaintext string, o origin) {
 	if s == nil || plaintext == "" || plaintext == Masked {
 		return
 	}
 	s.mu.Lock()
 	old, ok := s.known[plaintext]
-	switch {
-	case !ok || old.kept:
-	case o.kept:
-		o = old
-	default:
+	if ok {
 		if old.expression != o.expression {
 			o.expression = Masked
 		}
@@ -164,19 +153,15 @@ func (s *Set) replacers() (masks, inserts *strings.Replacer, noEcho []string) {
 		o := s.known[text]
 		for _, spelling := range spellings(text) {
 			mask = append(mask, spelling, Masked)
-			switch {
-			case o.kept:
-			case o.noEcho:
+			if o.noEcho {
 				s.noEcho = append(s.noEcho, spelling)
-			default:
+			} else {
 				insert = append(insert, spelling, o.expression)
 			}
 		}
 		for _, code := range encoded(text) { // no expression comes back from it
 			mask = append(mask, code, Masked)
-			if !o.kept {
-				s.noEcho = append(s.noEcho, code)
-			}
+			s.noEcho = append(s.noEcho, code)
 		}
 		for line := range strings.Lines(text) { // a log shows a key line by line
 			if line = strings.TrimSpace(line); len(line) >= 2*shortest && line != text {

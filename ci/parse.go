@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/org/cdkd-action/engine/amount"
 )
 
 // A Fault is one input that cannot be used.
@@ -40,7 +42,7 @@ func (e *InputError) Error() string {
 		return "input " + e.Faults[0].String()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d inputs cannot be used:", len(e.Faults))
+	fmt.Fprintf(&b, "%s cannot be used:", amount.Of(len(e.Faults), "input"))
 	for _, f := range e.Faults {
 		b.WriteString("\n  " + f.String())
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/asset"
 	"github.com/org/cdkd-action/engine/result"
@@ -37,7 +38,7 @@ func (e *Engine) Doctor(ctx context.Context, dir string) []result.Finding {
 		if app, err = assembly.Read(dir); err != nil {
 			found = append(found, failing("assembly", err))
 		} else {
-			found = append(found, fine("assembly", "%d stacks in %s", len(app.Stacks), dir))
+			found = append(found, fine("assembly", "%s in %s", amount.Of(len(app.Stacks), "stack"), dir))
 		}
 	}
 	account, identity := e.identify(ctx)
@@ -216,7 +217,7 @@ func (e *Engine) examineRegistry(ctx context.Context, store *state.Store) []resu
 		}
 	}
 	if len(found) == whole {
-		found = append(found, fine("registry", "%d stacks are recorded under the prefix %s, and under no other", len(refs), store.Prefix()))
+		found = append(found, fine("registry", "%s %s recorded under the prefix %s, and under no other", amount.Of(len(refs), "stack"), amount.Form(len(refs), "is", "are"), store.Prefix()))
 	}
 	return found
 }
@@ -236,11 +237,17 @@ func examineHandovers(ctx context.Context, store *state.Store, traces []state.Tr
 }
 
 // examineStorage looks for what the app's assets go to; without an app, for what
-// the CDK's bootstrap makes.
+// they would go to: what bootstrap made in the region, or what the CDK's does.
 func (e *Engine) examineStorage(ctx context.Context, need *storage) []result.Finding {
 	const subject, remedy = "asset storage", "run `cdk bootstrap` for the account and region, or bootstrap with assets"
 	var found []result.Finding
 	missing := result.Fail
+	if need == nil {
+		var err error
+		if need, err = e.ownStorage(ctx); err != nil {
+			return []result.Finding{failing(subject, err)}
+		}
+	}
 	if need == nil {
 		account, _ := e.account(ctx) // it is known by now
 		need = &storage{buckets: []string{e.defaultRegion() + "/cdk-hnb659fds-assets-" + account + "-" + e.defaultRegion()}}
@@ -271,6 +278,24 @@ func (e *Engine) examineStorage(ctx context.Context, need *storage) []result.Fin
 		found = append(found, fine(subject, "%s", strings.Join(all, ", ")))
 	}
 	return found
+}
+
+// ownStorage is what bootstrap made in the region, nil where it made nothing that
+// would be used.
+func (e *Engine) ownStorage(ctx context.Context) (*storage, error) {
+	if e.config.CDKStorage {
+		return nil, nil
+	}
+	store, err := e.open(ctx)
+	if err != nil {
+		return nil, nil // it is said of the state bucket
+	}
+	region := e.defaultRegion()
+	a, err := store.AssetStorage(ctx, region)
+	if a == nil || err != nil {
+		return nil, err
+	}
+	return &storage{buckets: []string{region + "/" + a.AssetBucket}, repositories: []string{region + "/" + a.ContainerRepo}}, nil
 }
 
 // builderFinding looks for what builds images.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/cloudformation"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -34,7 +35,7 @@ func (x *exporting) carryOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		x.observe(Event{Kind: Notice, Text: fmt.Sprintf("CloudFormation imports %d resources into stack %s", len(missing), x.out.StackName)})
+		x.observe(Event{Kind: Notice, Text: fmt.Sprintf("CloudFormation imports %s into stack %s", amount.Of(len(missing), "resource"), x.out.StackName)})
 		if err := x.cfn.Import(ctx, x.out.StackName, template, parameters, missing, x.begin); err != nil {
 			return err
 		}

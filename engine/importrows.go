@@ -129,6 +129,11 @@ func (i *importing) existing(ctx context.Context, r *template.Resource) (row *st
 	if err := i.ours(r, seen.id); err != nil {
 		return nil, "", err
 	}
+	if _, named := i.given[r.LogicalID]; named && i.live == nil {
+		if err := i.otherThanDeclared(r, req, seen); err != nil {
+			return nil, "", err
+		}
+	}
 	properties := resolved.Stored.(*value.Object)
 	row = &state.Resource{
 		PhysicalID: seen.id, ResourceType: r.Type, Properties: properties, Attributes: i.redact(seen.attributes),

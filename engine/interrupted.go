@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/plan"
 )
 
@@ -32,9 +33,9 @@ func (e *InterruptedError) Error() string {
 		return "interrupted by a signal before anything was changed"
 	}
 	if e.Unrecorded {
-		return fmt.Sprintf("interrupted by a signal: %d of %d changes were made, and the record could not be saved to say so", e.Done, e.Planned)
+		return fmt.Sprintf("interrupted by a signal: %d of %s %s made, and the record could not be saved to say so", e.Done, amount.Of(e.Planned, "change"), amount.Form(e.Planned, "was", "were"))
 	}
-	return fmt.Sprintf("interrupted by a signal: %d of %d changes were made and are recorded", e.Done, e.Planned)
+	return fmt.Sprintf("interrupted by a signal: %d of %s %s made and are recorded", e.Done, amount.Of(e.Planned, "change"), amount.Form(e.Planned, "was", "were"))
 }
 
 func (e *InterruptedError) Is(target error) bool { return target == errInterrupted }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/customresource"
@@ -193,7 +194,7 @@ func (s *settler) settleAll(ctx context.Context) error {
 		if s.found.SealedAt > 0 {
 			when = ", cancelled at " + time.UnixMilli(s.found.SealedAt).UTC().Format(time.RFC3339)
 		}
-		s.observe(Event{Kind: Notice, Text: fmt.Sprintf("settling %d operations left open by run %s%s", n, s.found.RunID, when)})
+		s.observe(Event{Kind: Notice, Text: fmt.Sprintf("settling %s left open by run %s%s", amount.Of(n, "operation"), s.found.RunID, when)})
 	}
 	verdicts, errs := make([]verdict, len(ops)), make([]error, len(ops))
 	var wg routine.Group

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/drift"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
@@ -19,7 +20,7 @@ func driftTitle(run *result.DriftRun, name func(string) string) string {
 	if run.Drifted() {
 		stacks = slices.DeleteFunc(slices.Clone(stacks), func(s *result.DriftedStack) bool { return !s.Drifted() })
 	}
-	subject := count(len(stacks), "stack")
+	subject := amount.Of(len(stacks), "stack")
 	if len(stacks) == 1 {
 		subject = "stack " + name(stacks[0].Name)
 	}
@@ -39,13 +40,11 @@ func driftTitle(run *result.DriftRun, name func(string) string) string {
 	case found == 0:
 		return "No drift was found in " + subject + ", but not everything could be compared"
 	case verb != "" && run.DryRun:
-		return fmt.Sprintf("The drift of %d of %s would be %s in %s", settled, count(found, "resource"), verb, subject)
+		return fmt.Sprintf("The drift of %d of %s would be %s in %s", settled, amount.Of(found, "resource"), verb, subject)
 	case verb != "":
-		return fmt.Sprintf("The drift of %d of %s was %s in %s", settled, count(found, "resource"), verb, subject)
-	case found == 1:
-		return "1 resource has drifted in " + subject
+		return fmt.Sprintf("The drift of %d of %s was %s in %s", settled, amount.Of(found, "resource"), verb, subject)
 	}
-	return fmt.Sprintf("%d resources have drifted in %s", found, subject)
+	return fmt.Sprintf("%s %s drifted in %s", amount.Of(found, "resource"), amount.Form(found, "has", "have"), subject)
 }
 
 // driftCounts is what the title of a stack does not say.
@@ -327,7 +326,7 @@ func (p *page) driftedStack(run *result.DriftRun, s *result.DriftedStack) {
 		}
 	}
 	if len(other) > 0 {
-		p.folded(count(len(other), "resource")+" not compared", !slices.ContainsFunc(other, func(r *result.DriftedResource) bool { return r.Drift == result.DriftUnsupported }), func() {
+		p.folded(amount.Of(len(other), "resource")+" not compared", !slices.ContainsFunc(other, func(r *result.DriftedResource) bool { return r.Drift == result.DriftUnsupported }), func() {
 			var rows [][]string
 			for _, r := range other {
 				rows = append(rows, []string{code(r.LogicalID), code(r.Type), prose(shorten(r.Reason, wide))})

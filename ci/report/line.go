@@ -1,6 +1,10 @@
 package report
 
-import "github.com/org/cdkd-action/engine/plan"
+import (
+	"github.com/org/cdkd-action/engine/plan"
+
+	"github.com/org/cdkd-action/engine/amount"
+)
 
 // Line makes text from outside fit for one line of a log: nothing in it moves
 // the cursor or ends the line.
@@ -9,7 +13,7 @@ func Line(text string) string { return oneLine(text) }
 // Summary says in a few words what a plan would do.
 func Summary(p *plan.Plan) string {
 	n := countsOf(p)
-	unchanged := count(n[plan.NoChange], "resource") + " unchanged"
+	unchanged := amount.Of(n[plan.NoChange], "resource") + " unchanged"
 	text := toDo(n)
 	switch {
 	case text == "" && len(p.Outputs) == 0:

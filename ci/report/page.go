@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/exposure"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
@@ -298,7 +299,7 @@ func (p *page) kept() {
 		}
 	})
 	if len(rows) > 0 {
-		p.folded("<b>Left in AWS by the DeletionPolicy:</b> "+count(len(rows), "resource"), len(rows) <= few, func() {
+		p.folded("<b>Left in AWS by the DeletionPolicy:</b> "+amount.Of(len(rows), "resource"), len(rows) <= few, func() {
 			p.line(table([]string{"Stack", "Resource", "Type", "Id"}, rows))
 		})
 	}
@@ -393,7 +394,7 @@ func madeByCDK(name string) bool {
 
 func (p *page) madeByCDK(n int) {
 	if n > 0 {
-		p.line("and " + count(n, "output") + " that the CDK made for other stacks of the app")
+		p.line("and " + amount.Of(n, "output") + " that the CDK made for other stacks of the app")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/exposure"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
@@ -42,10 +43,10 @@ func (p *page) exposures() {
 	}
 	var parts []string
 	if k := n[exposure.Permission]; k > 0 {
-		parts = append(parts, count(k, "permission"))
+		parts = append(parts, amount.Of(k, "permission"))
 	}
 	if k := n[exposure.Network]; k > 0 {
-		parts = append(parts, count(k, "network rule"))
+		parts = append(parts, amount.Of(k, "network rule"))
 	}
 	p.folded("<b>Who may do and reach what:</b> "+strings.Join(parts, " and ")+" would change", len(rows) <= few, show)
 }

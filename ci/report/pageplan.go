@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 )
@@ -102,7 +103,7 @@ func (p *page) rows(changes []*plan.Change) {
 	show := func() { p.line(table([]string{"", "Resource", "Type", "Note"}, rows)) }
 	switch {
 	case len(rows) > few && planned(p.run):
-		p.folded(count(len(rows), "resource")+": "+toDo(n), false, show)
+		p.folded(amount.Of(len(rows), "resource")+": "+toDo(n), false, show)
 	case len(rows) > 0:
 		show()
 	}
@@ -165,7 +166,7 @@ func (p *page) outputChanges(pl *plan.Plan) {
 	show := func() { p.line(fence("diff", b.String())) }
 	switch {
 	case n > few:
-		p.folded(count(n, "output"), false, show)
+		p.folded(amount.Of(n, "output"), false, show)
 	case n > 0:
 		show()
 	}

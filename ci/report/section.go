@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/org/cdkd-action/ci/review"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 )
@@ -218,12 +219,12 @@ func headline(sections []Section) string {
 	}
 	switch {
 	case failed > 0:
-		return fmt.Sprintf("%d of %d jobs ended with something to look at", failed, len(sections))
+		return fmt.Sprintf("%d of %s ended with something to look at", failed, amount.Of(len(sections), "job"))
 	case !all:
-		return fmt.Sprintf("%d jobs are done", len(sections))
+		return fmt.Sprintf("%s %s done", amount.Of(len(sections), "job"), amount.Form(len(sections), "is", "are"))
 	}
 	if text := wouldDo(n); text != "" {
-		return "This would " + text + " in " + count(stacks, "stack")
+		return "This would " + text + " in " + amount.Of(stacks, "stack")
 	}
-	return "No changes in " + count(stacks, "stack")
+	return "No changes in " + amount.Of(stacks, "stack")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 )
@@ -76,7 +77,7 @@ func outputsToDo(run *result.Run) []string {
 		what   string
 	}{{plan.Delete, "to remove"}, {plan.Update, "to change"}, {plan.Create, "to add"}} {
 		if n[kind.action] > 0 {
-			parts = append(parts, count(n[kind.action], "output")+" "+kind.what)
+			parts = append(parts, amount.Of(n[kind.action], "output")+" "+kind.what)
 		}
 	}
 	return parts
@@ -94,13 +95,6 @@ func done(c result.Counts) string {
 		}
 	}
 	return strings.Join(parts, " · ")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // reasons say why a change destroys or replaces something.

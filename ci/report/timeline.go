@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/result"
 )
 
@@ -87,7 +88,7 @@ func gantt(run *result.Run) string {
 	}
 	text := fence("mermaid", b.String())
 	if left := len(all) - bars; left > 0 {
-		text += "\n" + count(left, "shorter operation") + " not shown\n"
+		text += "\n" + amount.Of(left, "shorter operation") + " not shown\n"
 	}
 	return text
 }

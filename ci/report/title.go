@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 )
@@ -71,7 +72,7 @@ func title(run *result.Run, name func(string) string) string {
 		}
 		left := "something" // not a resource
 		if n > 0 {
-			left = count(n, "resource")
+			left = amount.Of(n, "resource")
 		}
 		return fmt.Sprintf("%s %s, with %s left to take care of", did, subject, left)
 	}
@@ -134,7 +135,7 @@ func wouldDo(n plan.Counts) string {
 		switch {
 		case n[a] == 0:
 		case len(parts) == 0:
-			parts = append(parts, strings.Replace(verb(a, n[a]), fmt.Sprint(n[a]), count(n[a], "resource"), 1))
+			parts = append(parts, strings.Replace(verb(a, n[a]), fmt.Sprint(n[a]), amount.Of(n[a], "resource"), 1))
 		default:
 			parts = append(parts, verb(a, n[a]))
 		}
@@ -188,13 +189,13 @@ func rolledBack(run *result.Run) string {
 	case incomplete == 1 && len(run.Stacks) == 1:
 		return ", and its rollback is incomplete"
 	case incomplete > 0:
-		return fmt.Sprintf("; the rollback of %s is incomplete", count(incomplete, "stack"))
+		return fmt.Sprintf("; the rollback of %s is incomplete", amount.Of(incomplete, "stack"))
 	case n == 0:
 		return ""
 	case n == len(run.Stacks):
 		return " and was rolled back"
 	}
-	return fmt.Sprintf("; %s rolled back", count(n, "stack"))
+	return fmt.Sprintf("; %s rolled back", amount.Of(n, "stack"))
 }
 
 // capital makes our own words begin a sentence; names stay as they are.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -29,7 +30,7 @@ func (s *step) synth(ctx context.Context) error {
 	if len(list) == 1 && !s.in.JSON {
 		return s.printJSON(list[0].Template.Body)
 	}
-	return s.show(form, fmt.Sprintf("%d stacks in %s\n%s", len(list), report.Line(sel.Assembly), listText(list, s.in.Long, s.in.ShowDependencies)))
+	return s.show(form, fmt.Sprintf("%s in %s\n%s", amount.Of(len(list), "stack"), report.Line(sel.Assembly), listText(list, s.in.Long, s.in.ShowDependencies)))
 }
 
 func (s *step) list(ctx context.Context) error {
@@ -62,7 +63,7 @@ func (s *step) publish(ctx context.Context) error {
 		fmt.Fprintf(&b, "%s\n", report.Line(p.URL()))
 		form = append(form, value.NewObject("stack", p.Stack, "asset", p.String(), "url", p.URL()))
 	}
-	fmt.Fprintf(&b, "%d assets are in place", len(published))
+	fmt.Fprintf(&b, "%s %s in place", amount.Of(len(published), "asset"), amount.Form(len(published), "is", "are"))
 	return s.show(form, b.String())
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/org/cdkd-action/ci/github"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/child"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/synth"
@@ -44,7 +45,7 @@ func (s *step) doctor(ctx context.Context) error {
 		}
 	}
 	if failed > 0 {
-		return s.failed(fmt.Sprintf("%d of %d checks failed", failed, len(found)))
+		return s.failed(fmt.Sprintf("%d of %s failed", failed, amount.Of(len(found), "check")))
 	}
 	s.done(false)
 	return nil

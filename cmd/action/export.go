@@ -45,7 +45,7 @@ func (s *step) export(ctx context.Context) error {
 // exportedText has a line for every resource.
 func exportedText(x *engine.Exported) string {
 	var b strings.Builder
-	imported := "to import"
+	imported := "would be imported"
 	if x.Done {
 		imported = "imported"
 	}
@@ -57,13 +57,17 @@ func exportedText(x *engine.Exported) string {
 		b.WriteString("; nothing is recorded of it any more")
 	}
 	b.WriteString("\n")
-	writeExported(&b, x, "")
+	writeExported(&b, x, "", !x.Done)
 	return b.String()
 }
 
-func writeExported(b *strings.Builder, x *engine.Exported, below string) {
+func writeExported(b *strings.Builder, x *engine.Exported, below string, ahead bool) {
 	for _, r := range x.Resources {
-		fmt.Fprintf(b, "  %s%s (%s): %s", report.Line(below), report.Line(r.LogicalID), report.Line(r.Type), r.Outcome)
+		outcome := string(r.Outcome)
+		if ahead && r.Outcome != engine.ExportRefused {
+			outcome = "would be " + outcome
+		}
+		fmt.Fprintf(b, "  %s%s (%s): %s", report.Line(below), report.Line(r.LogicalID), report.Line(r.Type), outcome)
 		for _, key := range slices.Sorted(maps.Keys(r.Identifier)) {
 			fmt.Fprintf(b, " %s=%s", report.Line(key), report.Line(r.Identifier[key]))
 		}
@@ -73,7 +77,7 @@ func writeExported(b *strings.Builder, x *engine.Exported, below string) {
 		b.WriteString("\n")
 	}
 	for _, n := range x.Nested {
-		writeExported(b, n, n.Stack[strings.LastIndex(n.Stack, "~")+1:]+"/")
+		writeExported(b, n, n.Stack[strings.LastIndex(n.Stack, "~")+1:]+"/", ahead)
 	}
 }
 

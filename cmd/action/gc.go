@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -18,7 +19,7 @@ func (s *step) gc(ctx context.Context) error {
 	if !s.in.Yes {
 		opt.Consent = func(c engine.Collected) bool {
 			s.surface.Print(garbageText(c))
-			return s.surface.Confirm(ctx, fmt.Sprintf("Delete these %d assets of %s?", len(c.Garbage), c.Storage.Region), false)
+			return s.surface.Confirm(ctx, fmt.Sprintf("Delete %s of %s?", amount.Of(len(c.Garbage), "asset"), c.Storage.Region), false)
 		}
 	}
 	c, err := s.engine.GC(ctx, opt)
@@ -36,9 +37,9 @@ func (s *step) gc(ctx context.Context) error {
 	case c.Declined:
 		text = "declined: nothing was deleted"
 	case opt.DryRun:
-		text = garbageText(c) + fmt.Sprintf("%d assets would be deleted, which frees %d bytes; %d are kept", len(c.Garbage), c.Size(), c.Kept)
+		text = garbageText(c) + fmt.Sprintf("%s would be deleted, which frees %d bytes; %d %s kept", amount.Of(len(c.Garbage), "asset"), c.Size(), c.Kept, amount.Form(c.Kept, "is", "are"))
 	default:
-		text = garbageText(c) + fmt.Sprintf("deleted %d assets, which frees %d bytes; kept %d", len(c.Garbage), c.Size(), c.Kept)
+		text = garbageText(c) + fmt.Sprintf("deleted %s, which frees %d bytes; kept %d", amount.Of(len(c.Garbage), "asset"), c.Size(), c.Kept)
 	}
 	return s.show(garbageJSON(c, opt.DryRun), text)
 }

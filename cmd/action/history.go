@@ -9,6 +9,7 @@ import (
 
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -49,8 +50,8 @@ func runsText(runs []state.RunSummary) string {
 		if err == nil && err2 == nil {
 			took = to.Sub(from).Round(time.Second).String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d events\t%s\n",
-			report.Line(r.RunID), report.Line(r.Command), report.Line(r.Result), took, r.Events, report.Line(r.Engine))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",
+			report.Line(r.RunID), report.Line(r.Command), report.Line(r.Result), took, amount.Of(r.Events, "event"), report.Line(r.Engine))
 	}
 	w.Flush() // into memory
 	return b.String()
@@ -98,7 +99,7 @@ func (s *step) pruneEvents(ctx context.Context) error {
 	if !s.in.Yes {
 		opt.Consent = func(p *engine.Pruned) bool {
 			s.surface.Print(strings.Join(p.Deleted, "\n"))
-			return s.surface.Confirm(ctx, fmt.Sprintf("Delete the histories of these %d runs of %s (%s), and keep %d?", len(p.Deleted), p.Stack, p.Region, p.Kept), false)
+			return s.surface.Confirm(ctx, fmt.Sprintf("Delete the histories of %s of %s (%s), and keep %d?", amount.Of(len(p.Deleted), "run"), p.Stack, p.Region, p.Kept), false)
 		}
 	}
 	p, err := s.engine.PruneEvents(ctx, s.in.Stacks[0], opt)
@@ -116,5 +117,5 @@ func (s *step) pruneEvents(ctx context.Context) error {
 	}
 	return s.show(
 		value.NewObject("stackName", p.Stack, "region", p.Region, "deleted", deleted, "kept", value.Int(p.Kept)),
-		fmt.Sprintf("%s (%s): deleted the histories of %d runs, kept %d", report.Line(p.Stack), report.Line(p.Region), len(p.Deleted), p.Kept))
+		fmt.Sprintf("%s (%s): deleted the histories of %s, kept %d", report.Line(p.Stack), report.Line(p.Region), amount.Of(len(p.Deleted), "run"), p.Kept))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -58,7 +59,7 @@ func (s *step) importStack(ctx context.Context) error {
 	}
 	s.done(i.Saved)
 	if failed := i.Count(engine.ImportFailed); failed > 0 {
-		s.surface.Warning(ci.Annotation{Title: "Stack " + refText(i.Ref), Message: fmt.Sprintf("%d resources could not be imported; the log says why", failed)})
+		s.surface.Warning(ci.Annotation{Title: "Stack " + refText(i.Ref), Message: fmt.Sprintf("%s could not be imported; the log says why", amount.Of(failed, "resource"))})
 	}
 	return shown
 }
@@ -138,7 +139,7 @@ func importedText(i *engine.Imported, ahead bool) string {
 	n := i.Count(engine.ImportDone)
 	done := "imported"
 	if ahead || !i.Saved {
-		done = "to import"
+		done = "would be imported"
 	}
 	fmt.Fprintf(&b, "%s: %d %s", refText(i.Ref), n, done)
 	for _, o := range []engine.ImportOutcome{engine.SkippedNotFound, engine.SkippedNoImpl, engine.ImportFailed} {
@@ -153,16 +154,20 @@ func importedText(i *engine.Imported, ahead bool) string {
 		fmt.Fprintf(&b, "; then CloudFormation stack %s is removed, without its resources", report.Line(i.CloudFormation))
 	}
 	b.WriteString("\n")
-	writeImported(&b, i, "")
+	writeImported(&b, i, "", ahead || !i.Saved)
 	return b.String()
 }
 
-func writeImported(b *strings.Builder, i *engine.Imported, below string) {
+func writeImported(b *strings.Builder, i *engine.Imported, below string, ahead bool) {
 	for _, r := range i.Resources {
 		if r.Outcome == engine.SkippedOutOfScope {
 			continue
 		}
-		fmt.Fprintf(b, "  %s%s (%s): %s", report.Line(below), report.Line(r.LogicalID), report.Line(r.Type), r.Outcome)
+		outcome := string(r.Outcome)
+		if ahead && r.Outcome == engine.ImportDone {
+			outcome = "would be " + outcome
+		}
+		fmt.Fprintf(b, "  %s%s (%s): %s", report.Line(below), report.Line(r.LogicalID), report.Line(r.Type), outcome)
 		if r.PhysicalID != "" {
 			fmt.Fprintf(b, " %s", report.Line(r.PhysicalID))
 		}
@@ -171,11 +176,15 @@ func writeImported(b *strings.Builder, i *engine.Imported, below string) {
 		}
 		b.WriteString("\n")
 	}
+	dropped := "dropped"
+	if ahead {
+		dropped = "would be dropped"
+	}
 	for _, id := range i.Dropped {
-		fmt.Fprintf(b, "  %s%s: dropped from the record, and left in AWS\n", report.Line(below), report.Line(id))
+		fmt.Fprintf(b, "  %s%s: %s from the record, and left in AWS\n", report.Line(below), report.Line(id), dropped)
 	}
 	for _, n := range i.Nested {
-		writeImported(b, n, n.Stack[strings.LastIndex(n.Stack, "~")+1:]+"/")
+		writeImported(b, n, n.Stack[strings.LastIndex(n.Stack, "~")+1:]+"/", ahead)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -47,7 +48,7 @@ func (s *step) stateRefresh(ctx context.Context) error {
 	if failed == 0 || shown != nil {
 		return shown
 	}
-	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: fmt.Sprintf("%d resources could not be read; what is recorded of them stays", failed)})
+	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: fmt.Sprintf("%s could not be read; what is recorded stays", amount.Of(failed, "resource"))})
 	return s.partial()
 }
 

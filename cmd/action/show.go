@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -79,7 +80,7 @@ func shownText(shown *engine.Shown, now time.Time) string {
 	if h := shown.Handover; h != nil {
 		fmt.Fprintf(&b, "%s; %s\n", report.Line(h.Error()), report.Line(h.Remedy()))
 	}
-	fmt.Fprintf(&b, "%d resources\n", len(r.Resources))
+	fmt.Fprintf(&b, "%s\n", amount.Of(len(r.Resources), "resource"))
 	for _, id := range r.LogicalIDs() {
 		row := r.Row(id)
 		via := ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
@@ -107,7 +108,7 @@ func (s *step) takeDown(ctx context.Context, stacks engine.RecordSelection, toge
 			for _, r := range refs {
 				s.surface.Print(refText(r))
 			}
-			return s.surface.Confirm(ctx, fmt.Sprintf("Destroy these %d stacks?", len(refs)), false)
+			return s.surface.Confirm(ctx, fmt.Sprintf("Destroy %s?", amount.Form(len(refs), "this stack", fmt.Sprintf("these %d stacks", len(refs)))), false)
 		}
 	}
 	run, _ := s.engine.StateDestroy(ctx, stacks, opt)

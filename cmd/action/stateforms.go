@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -67,7 +68,7 @@ func surveyText(all []state.Surveyed, now time.Time) string {
 	for _, f := range all {
 		b.WriteString(refText(f.Ref) + "\n")
 		if r := f.Record; r != nil {
-			fmt.Fprintf(&b, "  %d resources, saved %s\n", len(r.Resources), time.UnixMilli(r.LastModified).UTC().Format(time.RFC3339))
+			fmt.Fprintf(&b, "  %s, saved %s\n", amount.Of(len(r.Resources), "resource"), time.UnixMilli(r.LastModified).UTC().Format(time.RFC3339))
 		} else {
 			b.WriteString("  the record cannot be read\n")
 		}
@@ -223,9 +224,9 @@ func migratedText(m state.Migrated, dry bool) string {
 	if dry {
 		copied, made = "to copy", "to be made"
 	}
-	text := fmt.Sprintf("%s to %s: %d objects, %d %s", report.Line(m.From), report.Line(m.To), m.Objects, m.Copied, copied)
+	text := fmt.Sprintf("%s to %s: %s, %d %s", report.Line(m.From), report.Line(m.To), amount.Of(m.Objects, "object"), m.Copied, copied)
 	if m.Superseded > 0 {
-		text += fmt.Sprintf("; %d are out of date, having changed in the new bucket since they were copied", m.Superseded)
+		text += fmt.Sprintf("; %d %s out of date, having changed in the new bucket since", m.Superseded, amount.Form(m.Superseded, "is", "are"))
 	}
 	if m.Created {
 		text += "; the new bucket was not there, and is " + made

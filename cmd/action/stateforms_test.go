@@ -123,7 +123,7 @@ func TestSurvey(t *testing.T) { // (17.1: state list -l)
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	wantText := `A (eu-west-1)
-  1 resources, saved 2026-04-29T10:23:45Z
+  1 resource, saved 2026-04-29T10:23:45Z
   locked by bob (deploy), until 2026-04-29T10:24:45Z
 B (eu-west-1)
   the record cannot be read

@@ -13,6 +13,7 @@ import (
 	"github.com/org/cdkd-action/ci/github"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -80,7 +81,7 @@ func sweptText(gone []state.Ref, numbers map[state.Ref]int) string {
 	for _, r := range gone {
 		fmt.Fprintf(&b, "%s, of pull request %d\n", refText(r), numbers[r])
 	}
-	fmt.Fprintf(&b, "%d of %d stacks of pull requests would be destroyed", len(gone), len(numbers))
+	fmt.Fprintf(&b, "%d of %s of pull requests would be destroyed", len(gone), amount.Of(len(numbers), "stack"))
 	return b.String()
 }
 

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -82,8 +83,8 @@ func (e *MissingError) Error() string {
 	for _, m := range e.Missing {
 		keys = append(keys, m.Key)
 	}
-	return fmt.Sprintf("assembly %s was made without the answers to %d lookups, so its templates hold dummies: %s; run the app where it can look them up, and commit cdk.context.json",
-		e.Dir, len(keys), strings.Join(keys, ", "))
+	return fmt.Sprintf("assembly %s was made without the answers to %s, so its templates hold dummies: %s; run the app where it can look them up, and commit cdk.context.json",
+		e.Dir, amount.Of(len(keys), "lookup"), strings.Join(keys, ", "))
 }
 
 // CheckContext returns a *MissingError when lookups are open. It is asked only
@@ -132,7 +133,7 @@ func (f *Faults) Error() string {
 	if len(f.List) == 1 {
 		fmt.Fprintf(&b, "read assembly %s: ", f.Dir)
 	} else {
-		fmt.Fprintf(&b, "read assembly %s: %d faults:", f.Dir, len(f.List))
+		fmt.Fprintf(&b, "read assembly %s: %s:", f.Dir, amount.Of(len(f.List), "fault"))
 	}
 	for _, fault := range f.List {
 		if len(f.List) > 1 {

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/org/cdkd-action/engine/amount"
 )
 
 // A Task is what is tried, for reports, and what may interrupt its waits.
@@ -152,26 +154,19 @@ func (s *sequence) line(name string, p Policy, err error) string {
 	var parts []string
 	if s.propagation > 0 {
 		part := fmt.Sprintf("%d IAM-propagation %s over %.2fs of propagation backoff",
-			s.propagation, plural(s.propagation, "retry", "retries"), s.backoff.Seconds())
+			s.propagation, amount.Form(s.propagation, "retry", "retries"), s.backoff.Seconds())
 		if s.retries >= p.limit(s) {
 			part += " (the full propagation budget)"
 		}
 		parts = append(parts, part)
 	}
 	if s.server > 0 {
-		parts = append(parts, fmt.Sprintf("%d transient server-error %s (HTTP 5xx)", s.server, plural(s.server, "retry", "retries")))
+		parts = append(parts, fmt.Sprintf("%d transient server-error %s (HTTP 5xx)", s.server, amount.Form(s.server, "retry", "retries")))
 	}
 	if parts == nil {
 		return ""
 	}
 	return fmt.Sprintf("%s: gave up after %s - %s%s", name, strings.Join(parts, " and "), err, signals(err))
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 // signals are what identifies a failure to AWS support.

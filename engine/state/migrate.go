@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/org/cdkd-action/engine/amount"
 )
 
 // MigrateOptions say which bucket's content goes where.
@@ -65,7 +67,7 @@ type DifferingError struct {
 }
 
 func (e *DifferingError) Error() string {
-	return fmt.Sprintf("%d objects differ between %s and %s: %s", len(e.Keys), e.From, e.To, strings.Join(firstOf(e.Keys), ", "))
+	return fmt.Sprintf("%s %s between %s and %s: %s", amount.Of(len(e.Keys), "object"), amount.Form(len(e.Keys), "differs", "differ"), e.From, e.To, strings.Join(firstOf(e.Keys), ", "))
 }
 
 // Remedy says what to do about it.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -65,7 +66,7 @@ func (k *Stack) PruneRuns(ctx context.Context, ids []string) error {
 		err = k.store.removeAll(ctx, keys)
 	}
 	if err != nil {
-		return fmt.Errorf("delete %d runs of stack %s in %s: %w", len(ids), k.Name, k.Region, err)
+		return fmt.Errorf("delete %s of stack %s in %s: %w", amount.Of(len(ids), "run"), k.Name, k.Region, err)
 	}
 	k.store.purgeFolder(ctx, k.key(eventsFolder), func(key string) bool { return slices.Contains(keys, key) })
 	return nil

@@ -27,6 +27,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/lookup"
 	"github.com/org/cdkd-action/engine/value"
@@ -99,7 +100,7 @@ func Synthesize(ctx context.Context, opt Options) (*Result, error) {
 		if sameKeys(last, missing) {
 			return nil, &LookupError{Dir: opt.Dir, Answers: last}
 		}
-		s.inform(fmt.Sprintf("the app asks for %d values of the account: %s", len(missing), kinds(missing)))
+		s.inform(fmt.Sprintf("the app asks for %s of the account: %s", amount.Of(len(missing), "value"), kinds(missing)))
 		last = (&lookup.Source{Config: opt.Config, Region: opt.Region}).Answers(ctx, missing)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("look up what the app asks for: %w", context.Cause(ctx))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/org/cdkd-action/engine/amount"
 )
 
 // ErrUnknown says that a value exists only after something else was made. A
@@ -46,7 +48,7 @@ func (f *Faults) Error() string {
 		return fmt.Sprintf("template %s: %s", f.Template, f.List[0])
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "template %s has %d faults:", f.Template, len(f.List))
+	fmt.Fprintf(&b, "template %s has %s:", f.Template, amount.Of(len(f.List), "fault"))
 	for _, fault := range f.List {
 		b.WriteString("\n  " + fault.String())
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -187,7 +188,7 @@ func deleteBucket(ctx context.Context, r *provider.Request) error {
 			}
 			if n := len(out.Errors); n > 0 {
 				e := out.Errors[0]
-				return fmt.Errorf("empty bucket %s: %d objects stay, %s among them: %s: %s", r.PhysicalID, n,
+				return fmt.Errorf("empty bucket %s: %s %s left, %s among them: %s: %s", r.PhysicalID, amount.Of(n, "object"), amount.Form(n, "is", "are"),
 					aws.ToString(e.Key), aws.ToString(e.Code), aws.ToString(e.Message))
 			}
 		}

@@ -30,7 +30,7 @@ func (c *comparing) refusal(r *result.DriftedResource, row *state.Resource) stri
 	case accept:
 		for _, f := range r.Differences {
 			if f.Hidden {
-				return f.Path.String() + " holds a secret, which is not recorded as it is: deploy what it is to be"
+				return f.Path.String() + " holds a secret, which is not recorded as it is. To keep what AWS has, write it into the app and deploy with the value of the NoEcho parameter; to undo it, change it in AWS by hand"
 			}
 		}
 		return ""

@@ -150,14 +150,18 @@ func constructs(targets []target, paths []string) (target, []string, error) {
 		ids []string
 	}
 	var stacks []*found
-	var all []string
+	var all, pathless []string
 	missing := slices.Clone(paths)
 	var look func(t target)
 	look = func(t target) {
 		f := &found{t: t}
 		for _, r := range t.Template.Resources {
 			path := r.Metadata.String("aws:cdk:path")
-			if path == "" || r.Type == template.MetadataType {
+			if r.Type == template.MetadataType {
+				continue
+			}
+			if path == "" {
+				pathless = append(pathless, r.LogicalID+" of "+t.Name)
 				continue
 			}
 			all = append(all, path)
@@ -180,6 +184,12 @@ func constructs(targets []target, paths []string) (target, []string, error) {
 	}
 	slices.Sort(all)
 	switch {
+	case all == nil:
+		return target{}, nil, &InputError{
+			What: "no resource of the app tells of which construct it is",
+			Next: "synthesize with path metadata, which --no-path-metadata and the context aws:cdk:enable-path-metadata switch off; or have resources forgotten by logical id: " +
+				"cdkd-action state orphan STACK --resource LOGICAL-ID; the resources are " + strings.Join(pathless, ", "),
+		}
 	case len(missing) > 0:
 		return target{}, nil, &InputError{
 			What: "the app has no resource at " + strings.Join(missing, ", "),

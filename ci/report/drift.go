@@ -35,6 +35,8 @@ func driftTitle(run *result.DriftRun, name func(string) string) string {
 		return "Looking for drift was cancelled"
 	case run.Message != "":
 		return "Looking for drift failed"
+	case found == 0 && unread(run.Stacks):
+		return strings.ToUpper(subject[:1]) + subject[1:] + " could not be compared"
 	case found == 0 && run.Outcome == result.NoChange:
 		return "No drift in " + subject
 	case found == 0:
@@ -45,6 +47,11 @@ func driftTitle(run *result.DriftRun, name func(string) string) string {
 		return fmt.Sprintf("The drift of %d of %s was %s in %s", settled, amount.Of(found, "resource"), verb, subject)
 	}
 	return fmt.Sprintf("%s %s drifted in %s", amount.Of(found, "resource"), amount.Form(found, "has", "have"), subject)
+}
+
+// unread tells whether nothing at all was compared.
+func unread(stacks []*result.DriftedStack) bool {
+	return len(stacks) > 0 && !slices.ContainsFunc(stacks, func(s *result.DriftedStack) bool { return s.Message == "" || s.Resources != nil })
 }
 
 // driftCounts is what the title of a stack does not say.

@@ -101,11 +101,16 @@ func TestDriftTitle(t *testing.T) {
 		{"2 resources have drifted in stack S", result.DriftRun{Outcome: result.Drifted}, []result.DriftedResource{drifted, drifted}},
 		{"The drift of 1 of 2 resources was reverted in stack S", result.DriftRun{Outcome: result.Partial, Mode: result.DriftRevert}, []result.DriftedResource{drifted, settled}},
 		{"The drift of 1 of 1 resource would be accepted in stack S", result.DriftRun{Outcome: result.Success, Mode: result.DriftAccept, DryRun: true}, []result.DriftedResource{settled}},
+		{"Stack S could not be compared", result.DriftRun{Outcome: result.Failed}, nil},
+		{"Stack S could not be compared", result.DriftRun{Outcome: result.Locked, Mode: result.DriftRevert}, nil},
 		{"Looking for drift failed", result.DriftRun{Outcome: result.Failed, Message: "m"}, nil},
 		{"Looking for drift was cancelled", result.DriftRun{Outcome: result.Cancelled, Message: "m"}, nil},
 	} {
 		run := tt.run
 		run.Stacks = []*result.DriftedStack{{Name: "S", Resources: tt.of}}
+		if tt.of == nil {
+			run.Stacks[0].Message = "denied"
+		}
 		if got := DriftTitle(&run); got != tt.want {
 			t.Errorf("want %q, got %q", tt.want, got)
 		}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -173,11 +171,7 @@ func (s *step) planFile(run *result.Run) error {
 			return err
 		}
 	}
-	path := s.in.PlanFile
-	if workspace := s.surface.Getenv("GITHUB_WORKSPACE"); workspace != "" && !filepath.IsAbs(path) {
-		path = filepath.Join(workspace, path)
-	}
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(s.surface.Redact(text)), 0o644)); err != nil {
+	if err := s.write(s.inWorkspace(s.in.PlanFile), []byte(s.surface.Redact(text))); err != nil {
 		return fmt.Errorf("write plan-file: %w", err)
 	}
 	return s.surface.SetOutput("plan-file", s.in.PlanFile)

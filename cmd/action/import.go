@@ -126,8 +126,8 @@ func (s *step) recordMapping(i *engine.Imported) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(s.path(s.in.RecordResourceMapping), append(b, '\n'), 0o644); err != nil {
-		return &engine.InputError{What: fmt.Sprintf("record-resource-mapping: %v", err), Next: "name a file in a folder that is there"}
+	if err := s.write(s.path(s.in.RecordResourceMapping), append(b, '\n')); err != nil {
+		return &engine.InputError{What: fmt.Sprintf("record-resource-mapping: %v", err), Next: "name a file that can be written"}
 	}
 	return nil
 }

@@ -226,7 +226,7 @@ func migratedText(m state.Migrated, dry bool) string {
 	}
 	text := fmt.Sprintf("%s to %s: %s, %d %s", report.Line(m.From), report.Line(m.To), amount.Of(m.Objects, "object"), m.Copied, copied)
 	if m.Superseded > 0 {
-		text += fmt.Sprintf("; %d %s out of date, having changed in the new bucket since", m.Superseded, amount.Form(m.Superseded, "is", "are"))
+		text += fmt.Sprintf("; %d %s out of date, having changed in the new bucket since %s copied", m.Superseded, amount.Form(m.Superseded, "is", "are"), amount.Form(m.Superseded, "it was", "they were"))
 	}
 	if m.Created {
 		text += "; the new bucket was not there, and is " + made

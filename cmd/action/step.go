@@ -70,6 +70,9 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 	if err = report.CheckShowValues(in.ShowValues); err != nil {
 		return s.refuse(&engine.InputError{What: "show-values: " + err.Error(), Next: "give each value its path"})
 	}
+	if err := s.withinBounds(); err != nil {
+		return s.refuse(err)
+	}
 	if s.engine, err = s.newEngine(ctx, owner); err != nil {
 		return s.refuse(err)
 	}

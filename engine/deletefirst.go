@@ -19,7 +19,7 @@ func (d *deployment) clearWay(ctx context.Context, c *plan.Change, old *state.Re
 	skipped, err := d.delete(ctx, c.LogicalID, governed(old, policy), retry.ForDelete(retry.Classifier{}), false)
 	if err == nil && skipped != "" {
 		err = errors.New(skipped)
-	} else if err != nil && !is[*SnapshotError](err) { // AWS was asked
+	} else if err != nil && !is[*SnapshotError](err) && !is[*ElsewhereError](err) { // AWS was asked
 		d.half(err, &state.Operation{LogicalID: c.LogicalID, ResourceType: old.ResourceType, ChangeType: state.OpDelete,
 			PhysicalID: old.PhysicalID, Previous: old, ProvisionedBy: old.ProvisionedBy})
 	}

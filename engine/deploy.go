@@ -202,6 +202,7 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 		d.res.Plan = d.Plan
 		return err
 	}
+	d.enroll()
 	keep := d.keepExports(reads, before.record)
 	if errors.Is(keep, errPutOff) {
 		return keep

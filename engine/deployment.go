@@ -65,6 +65,10 @@ type deployment struct {
 
 	*planned
 
+	custody   *custody // of the run's resources; nil where nothing is changed
+	surveying sync.Mutex
+	surveyed  []state.Surveyed // what is recorded of all stacks; nil: not looked at
+
 	presence state.Presence // as listed under the lock
 	asRead   *state.Record  // as read under it
 	pending  pending
@@ -77,10 +81,11 @@ type deployment struct {
 	counted   map[string]bool // what of them the counts have, nested stacks' too: stack/logical id; the top stack's
 	failed    []*state.Operation
 	kept      []state.Kept
-	released  []string        // rows let go of that were made by a token, not by a name
-	cleared   map[string]bool // by logical id: the old copy was deleted before the new one was made
-	leftovers []leftover      // old copies of replaced resources
-	uncertain []string        // creates that failed without an answer: they may have made something
+	released  []string                   // rows let go of that were made by a token, not by a name
+	cleared   map[string]bool            // by logical id: the old copy was deleted before the new one was made
+	leftovers []leftover                 // old copies of replaced resources
+	moved     map[string]*ElsewhereError // rows whose resources are other stacks' by now
+	uncertain []string                   // creates that failed without an answer: they may have made something
 }
 
 func (d *deployment) observe(ev Event) {

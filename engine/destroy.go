@@ -324,6 +324,9 @@ func (d *deployment) knowRecord(ctx context.Context, record *state.Record) error
 		return err
 	}
 	d.scope, err = t.Bind(ctx, d.environment(), nil, d.world, template.Secrets(d.e.config.Secrets))
+	if err == nil {
+		d.enroll()
+	}
 	return err
 }
 
@@ -345,6 +348,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	opt.KeepGoing = true
 	outcomes := d.remove(ctx, order, rows, opt, retry.ForDestroy(retry.Classifier{Deleting: true}))
 	done()
+	d.handOverElsewhere()
 	err := d.settle(outcomes)
 	if err == nil {
 		err = d.cleanUp(ctx, d.pace(d.e.config.Window.Draining()))

@@ -115,6 +115,7 @@ type Engine struct {
 	deployed   []*deployment // without a baseline
 	sessions   map[string]*session
 	looking    map[string]chan struct{} // see lookUps
+	custodies  map[string]*custody      // by run
 	foreigners map[string]*foreign      // by role
 }
 
@@ -126,7 +127,7 @@ type session struct {
 
 // New returns an engine. It sends no request.
 func New(config Config) *Engine {
-	e := &Engine{config: config, sessions: map[string]*session{}, foreigners: map[string]*foreign{}, looking: map[string]chan struct{}{}}
+	e := &Engine{config: config, sessions: map[string]*session{}, foreigners: map[string]*foreign{}, looking: map[string]chan struct{}{}, custodies: map[string]*custody{}}
 	e.publishing = make(chan struct{}, cmp.Or(config.AssetPublishes, publishes))
 	if e.config.Secrets == nil {
 		e.config.Secrets = &secret.Set{}

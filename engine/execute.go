@@ -52,6 +52,7 @@ func (d *deployment) execute(ctx context.Context) error {
 		return err
 	}
 	d.handOver(rows, heirs)
+	d.handOverElsewhere()
 	return nil
 }
 
@@ -208,6 +209,11 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	req := d.request(c.LogicalID, c.Type)
 	req.Properties = resolved.Clear.(*value.Object)
 	d.name(req)
+	release, err := d.takeName(ctx, c, req.Properties)
+	if err != nil {
+		return d.fail(c, "", err)
+	}
+	defer release() // when the row is there for others to see
 	if err := d.announce(ctx, c, req, old); err != nil {
 		return d.fail(c, "", err)
 	}
@@ -229,7 +235,7 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	f := d.depart(req, d.creating(c, req, resolved, old))
 	var made provider.Created
 	ev := Event{Action: c.Action, LogicalID: c.LogicalID, Type: c.Type}
-	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
+	err = d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
 		var err error
 		policy := retry.ForCreate(retry.Classifier{})
 		if d.isCleared(c.LogicalID) {

@@ -308,7 +308,13 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, r
 				doomed = governed(row, row.UpdateReplacePolicy)
 			}
 			skipped, err := d.delete(ctx, id, doomed, retries, false)
+			elsewhere, moved := errors.AsType[*ElsewhereError](err)
 			switch {
+			case moved && old:
+				d.goneLeftover(row)
+				d.givenAway(id, row, elsewhere)
+			case moved:
+				d.giveAway(id, elsewhere)
 			case err != nil:
 				if !old {
 					if !is[*SnapshotError](err) { // AWS was asked
@@ -376,6 +382,18 @@ func (d *deployment) delete(ctx context.Context, id string, row *state.Resource,
 	}
 	decision, err := d.router.Recorded(id, row.ResourceType, row.ProvisionedBy)
 	if err != nil {
+		return "", err
+	}
+	var name string
+	if n := plan.PhysicalName(d.t.Name, id, row.ResourceType, row.Properties); !n.Generated {
+		name = n.Value
+	}
+	release, err := d.hold(ctx, row.ResourceType, name)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if err := d.elsewhere(ctx, id, row); err != nil {
 		return "", err
 	}
 	req := d.request(id, row.ResourceType)

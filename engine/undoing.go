@@ -259,6 +259,9 @@ func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.
 		u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
 		return nil
 	}
+	if err := u.elsewhere(ctx, op.LogicalID, row); err != nil {
+		return u.letElsewhere(op, row, err)
+	}
 	policy := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)
 	if policy == "Retain" || slices.Contains(u.orphan, op.LogicalID) {
 		u.retained(op.LogicalID, row)
@@ -277,13 +280,28 @@ func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.
 	}
 	skipped, err := u.delete(ctx, op.LogicalID, row, retry.ForDelete(retry.Classifier{}), true)
 	if err != nil {
-		return err
+		return u.letElsewhere(op, row, err)
 	}
 	if skipped != "" {
 		return &skip{reason: skipped}
 	}
 	u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
 	u.undone(op)
+	return nil
+}
+
+// letElsewhere drops the row of a create that was answered with what another
+// stack has, and passes every other error on.
+func (u *undoing) letElsewhere(op *state.Operation, row *state.Resource, err error) error {
+	e, ok := errors.AsType[*ElsewhereError](err)
+	if !ok {
+		return err
+	}
+	u.givenAway(op.LogicalID, row, e)
+	u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
+	if u.own {
+		u.undone(op)
+	}
 	return nil
 }
 

@@ -31,6 +31,10 @@ func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Res
 		}
 	}
 	skipped, err := u.delete(ctx, op.LogicalID, governed(row, row.UpdateReplacePolicy), retry.ForDelete(retry.Classifier{}), true)
+	if e, ok := errors.AsType[*ElsewhereError](err); ok {
+		u.givenAway(op.LogicalID, row, e)
+		return nil
+	}
 	if skipped != "" {
 		err = errors.Join(err, errors.New(skipped))
 	}

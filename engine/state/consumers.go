@@ -37,6 +37,19 @@ func (s *Store) Consumers(ctx context.Context, stack, region string) ([]Consumer
 	return found, nil
 }
 
+// Recorded reads the records of all stacks, in the order of List.
+func (s *Store) Recorded(ctx context.Context) ([]Surveyed, error) {
+	records, err := s.records(ctx, func(Ref) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Surveyed, len(records))
+	for i, f := range records {
+		all[i] = Surveyed{Ref: f.ref, Record: f.record, Err: f.err}
+	}
+	return all, nil
+}
+
 type foundRecord struct {
 	ref    Ref
 	record *Record

@@ -147,3 +147,21 @@ func TestCheckShowValues(t *testing.T) {
 		}
 	}
 }
+
+// What a step's log shows of a record hides what reports do, and stays JSON.
+func TestRecordInALog(t *testing.T) {
+	in, err := value.ParseObject([]byte(`{"state":{"resources":{"F":{"resourceType":"AWS::Lambda::Function","physicalId":"f",
+		"properties":{"Environment":{"Variables":{"A":"s3cr3t","URL":{"Ref":"Topic"}}},"Timeout":3,"Password":"***"},
+		"attributes":{"Arn":"arn:aws:lambda:eu-west-1:123456789012:function:f"}}},
+		"outputs":{"DbPassword":"s3cr3t","Url":"https://u:s3cr3t@example.com/"}},"lock":null}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"state":{"resources":{"F":{"resourceType":"AWS::Lambda::Function","physicalId":"f",` +
+		`"properties":{"Environment":{"Variables":{"A":"(hidden)","URL":{"Ref":"Topic"}}},"Timeout":3,"Password":"***"},` +
+		`"attributes":{"Arn":"arn:aws:lambda:eu-west-1:123456789012:function:f"}}},` +
+		`"outputs":{"DbPassword":"(hidden)","Url":"https://u:(hidden)@example.com/"}},"lock":null}`
+	if got := value.JSON(Record(in)); got != want {
+		t.Errorf("want %s\ngot  %s", want, got)
+	}
+}

@@ -331,7 +331,7 @@ var table = []Input{
 	{Name: "purge-events", Field: func(in *Inputs) any { return &in.PurgeEvents }, Default: "false", Commands: []Name{Destroy, Sweep},
 		Description: "Delete the history of the runs of a stack that is gone, too."},
 	{Name: "capture-observed-state", Field: func(in *Inputs) any { return &in.CaptureObservedState }, Default: "true", Commands: []Name{Deploy},
-		Description: "After a deploy was reported and the locks are free, read back what resources are like and record it, for `drift` to be told by. Without it, drift is told by what the app declares. `context.cdkd.captureObservedState` of `cdk.json` can switch it off, too."},
+		Description: "Read back what resources are like and record it, for `drift` to be told by. Nothing waits for that: what is read while the deploy is under way is recorded with it, and the rest is read after the deploy was reported and its locks are free. Without it, drift is told by what the app declares. `context.cdkd.captureObservedState` of `cdk.json` can switch it off, too."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},
 		Description: "Publish no assets; they are known to be in place."},
 	{Name: "use-cdk-bootstrap-assets", Field: func(in *Inputs) any { return &in.CDKStorage }, Default: "false", Commands: []Name{Deploy, Diff, Check, Publish, Doctor},

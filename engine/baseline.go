@@ -33,13 +33,17 @@ func (d *deployment) unread() []string {
 	defer d.world.mu.Unlock()
 	record := d.world.record
 	return slices.DeleteFunc(record.LogicalIDs(), func(id string) bool {
-		row := record.Row(id)
-		if row.Observed != nil || row.BaselineRefused {
-			return true
-		}
-		decision, err := d.router.Recorded(id, row.ResourceType, row.ProvisionedBy)
-		return err != nil || decision.Direct
+		return !d.readable(id, record.Row(id))
 	})
+}
+
+// readable tells whether a row has no baseline and can have one.
+func (d *deployment) readable(id string, row *state.Resource) bool {
+	if row.Observed != nil || row.BaselineRefused {
+		return false
+	}
+	decision, err := d.router.Recorded(id, row.ResourceType, row.ProvisionedBy)
+	return err == nil && !decision.Direct
 }
 
 // CaptureBaselines reads back what the resources of the stacks that were deployed
@@ -67,6 +71,7 @@ func (e *Engine) CaptureBaselines(ctx context.Context) {
 }
 
 func (d *deployment) captureBaseline(ctx context.Context) error {
+	d.readBacks.wait()
 	ids := d.unread()
 	rows := state.NewRecord(d.t.Name, d.t.Region)
 	for _, id := range ids {
@@ -74,7 +79,10 @@ func (d *deployment) captureBaseline(ctx context.Context) error {
 	}
 	found, errs := make([]*value.Object, len(ids)), make([]error, len(ids))
 	eachRow(ctx, rows, readsAtOnce, func(ctx context.Context, i int, id string, row *state.Resource) {
-		found[i], errs[i] = d.observed(ctx, id, row)
+		var known bool
+		if found[i], errs[i], known = d.readBacks.of(id, row); !known {
+			found[i], errs[i] = d.observed(ctx, id, row)
+		}
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -203,12 +203,19 @@ func (d *deployment) releaseUnused(ctx context.Context) {
 }
 
 // removeRecord deletes a record that names nothing any more, and gives the
-// stack's name back.
-func (d *deployment) removeRecord(ctx context.Context) error {
+// stack's name back. remains is what was found to go with it, nil when nobody
+// looked yet.
+func (d *deployment) removeRecord(ctx context.Context, remains *state.Remains) error {
 	if err := d.mayBegin(ctx); err != nil {
 		return err
 	}
-	if err := d.place.Delete(ctx, d.saver.ETag()); err != nil {
+	var err error
+	if remains != nil {
+		err = d.place.DeleteWith(ctx, d.saver.ETag(), *remains)
+	} else {
+		err = d.place.Delete(ctx, d.saver.ETag())
+	}
+	if err != nil {
 		return err
 	}
 	d.letGoOfName(ctx)

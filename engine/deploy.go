@@ -33,7 +33,10 @@ type DeployOptions struct {
 	// NoCloudFormationExports imports nothing from CloudFormation's stacks.
 	NoCloudFormationExports bool
 	StrictGetAtt            bool // an output that cannot be told fails the deploy
-	Wait                    provider.WaitMode
+	// Baselines has resources read back as they are done, for CaptureBaselines to
+	// have less to do. It must be called, and waits for what is being read.
+	Baselines bool
+	Wait      provider.WaitMode
 	Replacements
 	Router  provider.RouterOptions
 	RoleARN string // the role assumed, for the journal
@@ -195,6 +198,7 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	}()
 	before, err = d.planUnderLock(reads, before)
 	defer func() { d.creates.wait() }()
+	defer func() { d.readBacks.end(err == nil) }()
 	if err != nil {
 		return err
 	}

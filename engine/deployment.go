@@ -47,6 +47,7 @@ type deployment struct {
 	unanswered       bool          // whether the record is saved is not known
 	finishing        routine.Group // the history is written
 	tidying          routine.Group // earlier versions of the lock are removed
+	readBacks        *readBacks    // nil unless resources are read back beside the work
 	account, stackID string
 	initial          bool // there was no record
 	last             bool // it was put off once, and is not again

@@ -332,6 +332,8 @@ func (d *deployment) knowRecord(ctx context.Context, record *state.Record) error
 
 // removeAll deletes what is recorded, and the record when everything is gone.
 func (d *deployment) removeAll(ctx context.Context) error {
+	remains := d.lookForRemains(ctx)
+	defer remains()
 	rows, order := map[string]*state.Resource{}, []string{}
 	for _, c := range d.Plan.Changes {
 		rows[c.LogicalID] = d.world.row(c.LogicalID)
@@ -388,7 +390,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 			d.warn("%v", err)
 		}
 	})
-	if err = d.removeRecord(cleanup); err == nil {
+	if err = d.removeRecord(cleanup, remains()); err == nil {
 		d.discardResponses(cleanup, d.pending.closing)
 	}
 	wg.Wait()
@@ -401,4 +403,26 @@ func (d *deployment) removeAll(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// lookForRemains begins to look what goes with the record, beside the deletes,
+// and returns what was found when it is asked, nil when that is not known. What
+// this run adds meanwhile goes, too.
+func (d *deployment) lookForRemains(ctx context.Context) func() *state.Remains {
+	var looking routine.Group
+	var found state.Remains
+	var err error
+	looking.Go(func() { found, err = d.place.Remains(ctx) })
+	return func() *state.Remains {
+		looking.Wait()
+		if err != nil {
+			return nil
+		}
+		d.pending.mu.Lock()
+		defer d.pending.mu.Unlock()
+		found.Pending = found.Pending || d.pending.file != nil
+		found.Ledger = found.Ledger || d.pending.proof != nil || d.creates != nil
+		found.Journal = found.Journal || d.journaled
+		return &found
+	}
 }

@@ -38,6 +38,7 @@ func (d *deployment) execute(ctx context.Context) error {
 		}
 	}
 	tasks, after := d.work()
+	d.readBackBeside(ctx, tasks, after)
 	if err := d.settle(graph.Run(ctx, tasks, after, opt)); err != nil {
 		return err
 	}

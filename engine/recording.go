@@ -61,7 +61,7 @@ func (d *deployment) saveWhole(differs bool) error {
 	if !differs {
 		return nil
 	}
-	d.change(func(*state.Record) {})
+	d.change(d.readBacks.into)
 	err := d.flush()
 	switch {
 	case err == nil || errors.As(err, new(*state.ConflictError)):

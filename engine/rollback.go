@@ -66,7 +66,7 @@ func (d *deployment) undo(ctx context.Context) (stopped bool) {
 	var err error
 	switch {
 	case vacant:
-		err = d.removeRecord(cleanup)
+		err = d.removeRecord(cleanup, nil)
 	case len(segment.Failed) > 0:
 		err = d.place.AppendSegment(cleanup, segment)
 	default:

@@ -412,5 +412,5 @@ func (d *deployment) dropEmpty(last *state.Segment, initial bool, journal *state
 		return false, err
 	}
 	journal.Remove(last)
-	return true, d.removeRecord(ctx)
+	return true, d.removeRecord(ctx, nil)
 }

@@ -167,7 +167,8 @@ func (d *deployment) seal() {
 		return
 	}
 	d.pending.mu.Lock()
-	d.pending.noted, d.pending.gone, d.pending.done, d.pending.let, d.pending.closing = false, nil, nil, nil, nil
+	d.pending.noted, d.pending.gone, d.pending.done, d.pending.let = false, nil, nil, nil
+	d.pending.closing = slices.DeleteFunc(d.pending.closing, func(f *flight) bool { return slices.Contains(over, f) })
 	d.pending.mu.Unlock()
 	d.discardResponses(ctx, over)
 }

@@ -35,18 +35,19 @@ func (s *step) deploy(ctx context.Context) error {
 		return s.refuse(err)
 	}
 	s.environment = s.beginEnvironment()
+	baselines := s.in.CaptureObservedState && s.project.Settings.Value("captureObservedState") != false
 	run, _ := s.engine.Deploy(ctx, engine.DeployOptions{
 		Approve:   s.approval(ctx),
 		Selection: sel, Parameters: s.in.Parameters, Router: router, Replacements: s.replacements(),
-		SkipFinalSnapshot: s.in.SkipFinalSnapshot,
-		DryRun:            s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, MakeStorage: s.in.MakeStorage || s.project.Settings.Value("autoAssetStorage") == true,
+		SkipFinalSnapshot: s.in.SkipFinalSnapshot, Baselines: baselines,
+		DryRun: s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, MakeStorage: s.in.MakeStorage || s.project.Settings.Value("autoAssetStorage") == true,
 		DeclaredOrder: !s.in.AggressiveVPC, NoCloudFormationExports: !s.in.CFNFallback,
 		NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt,
 		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout,
 		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	})
 	end := s.finish(run)
-	if s.in.CaptureObservedState && s.project.Settings.Value("captureObservedState") != false {
+	if baselines {
 		s.engine.CaptureBaselines(ctx)
 	}
 	return end

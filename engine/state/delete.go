@@ -51,18 +51,57 @@ func (k *Stack) Deletable(r *Record) error {
 	}
 }
 
+// Remains is what there is of a stack beside its record that goes with it.
+type Remains struct {
+	Journal, Ledger, Pending bool
+
+	old error // of reading the record's older copy; nil when there is one
+}
+
+// Remains looks for what goes with the record. The stack's lock is held: nobody
+// but this run adds to it.
+func (k *Stack) Remains(ctx context.Context) (r Remains, err error) {
+	var wg routine.Group
+	wg.Go(func() {
+		var body []byte
+		if body, r.old = k.legacyBody(ctx); r.old != nil {
+			return
+		}
+		if o, err := value.ParseObject(body); err == nil && k.OwnLegacy(&Record{StackName: o.String("stackName")}, nil) != nil {
+			r.old = errAbsent // it is another's
+		}
+	})
+	found, err := k.Presence(ctx)
+	wg.Wait()
+	r.Journal, r.Ledger, r.Pending = found.Journal, found.Ledger, found.Pending
+	return r, err
+}
+
 // Delete removes the record and what belongs to it: the ledger first, because
 // what vouches for creates must not outlive the record; then the record, if it
 // is the version read (Absent: there was none); its older copy; the journal;
 // the pending operations. A failure leaves what comes after it untouched. A
 // journal that cannot be understood stays: what it names may still exist.
 func (k *Stack) Delete(ctx context.Context, read ETag) error {
-	return k.deleting(k.delete(ctx, read, false))
+	r, err := k.Remains(ctx)
+	if err != nil {
+		return k.deleting(err)
+	}
+	return k.DeleteWith(ctx, read, r)
+}
+
+// DeleteWith is Delete for who has looked what there is.
+func (k *Stack) DeleteWith(ctx context.Context, read ETag, r Remains) error {
+	return k.deleting(k.delete(ctx, read, r, false))
 }
 
 // Forget is Delete for a stack that is given up, with whatever its journal is.
 func (k *Stack) Forget(ctx context.Context, read ETag) error {
-	return k.deleting(k.delete(ctx, read, true))
+	r, err := k.Remains(ctx)
+	if err == nil {
+		err = k.delete(ctx, read, r, true)
+	}
+	return k.deleting(err)
 }
 
 func (k *Stack) deleting(err error) error {
@@ -72,23 +111,7 @@ func (k *Stack) deleting(err error) error {
 	return nil
 }
 
-func (k *Stack) delete(ctx context.Context, read ETag, unread bool) error {
-	var wg routine.Group
-	var oldErr error
-	wg.Go(func() {
-		var body []byte
-		if body, oldErr = k.legacyBody(ctx); oldErr != nil {
-			return
-		}
-		if o, err := value.ParseObject(body); err == nil && k.OwnLegacy(&Record{StackName: o.String("stackName")}, nil) != nil {
-			oldErr = errAbsent // it is another's
-		}
-	})
-	found, err := k.Presence(ctx)
-	wg.Wait()
-	if err != nil {
-		return err
-	}
+func (k *Stack) delete(ctx context.Context, read ETag, found Remains, unread bool) (err error) {
 	if found.Ledger {
 		if err := k.store.remove(ctx, k.key(ledgerName)); err != nil {
 			return err
@@ -103,11 +126,12 @@ func (k *Stack) delete(ctx context.Context, read ETag, unread bool) error {
 	if err != nil && !errors.Is(err, errAbsent) {
 		return err
 	}
-	if oldErr == nil {
-		oldErr = k.store.remove(ctx, k.legacyKey(recordName))
+	old := found.old
+	if old == nil {
+		old = k.store.remove(ctx, k.legacyKey(recordName))
 	}
-	if oldErr != nil && !errors.Is(oldErr, errAbsent) {
-		return oldErr
+	if old != nil && !errors.Is(old, errAbsent) {
+		return old
 	}
 	if found.Journal {
 		var err error

@@ -67,6 +67,7 @@ func TestDiscardWaitsOnlyForTheWriteUnderWay(t *testing.T) {
 		c.on("PutObject", recordName, 0, 1, first(func() { <-release }))
 		s := NewSaver(t.Context(), k, Absent, SaverOptions{})
 		s.Save(rows(1))
+		time.Sleep(saveWindow)
 		synctest.Wait() // it is on its way
 		s.Save(rows(2))
 		discarded := make(chan error)
@@ -79,6 +80,32 @@ func TestDiscardWaitsOnlyForTheWriteUnderWay(t *testing.T) {
 		c.wantRequests(t, "PutObject "+recordKey)
 		if err := k.Delete(t.Context(), s.ETag()); err != nil || c.has(recordKey) {
 			t.Errorf("deleted with %v, record there: %v", err, c.has(recordKey))
+		}
+	})
+}
+
+func TestSavesThatComeTogetherAreOneWrite(t *testing.T) { // (S-75, T-343)
+	synctest.Test(t, func(t *testing.T) {
+		c, k := bubbleShop(t)
+		s := NewSaver(t.Context(), k, Absent, SaverOptions{})
+		for i := range 3 {
+			s.Save(rows(i + 1))
+			time.Sleep(saveWindow / 4)
+		}
+		time.Sleep(saveWindow)
+		synctest.Wait()
+		c.wantRequests(t, "PutObject "+recordKey)
+		if n := c.savedRows(t); n != 3 {
+			t.Errorf("%d rows saved, want 3", n)
+		}
+		// Who waits for the record has it written at once.
+		s.Save(rows(4))
+		start := time.Now()
+		if err := s.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(start); waited > 0 {
+			t.Errorf("written after %v, want at once", waited)
 		}
 	})
 }

@@ -12,7 +12,10 @@ var budgets = map[string]budget{
 	first.name: {requests: 135, chain: 11}, // 10, or 11 when a save is under way as the last resource is done
 	same.name:  {requests: 10, chain: 3},
 	eight.name: {requests: 22, chain: 7},
-	gone.name:  {requests: 80, chain: 12}, // two for earlier versions of the lock and one for the ledger, beside others
+	one.name:   {requests: 15, chain: 7},
+	gone.name:  {requests: 80, chain: 11}, // two for earlier versions of the lock and one for the ledger, beside others
+
+	cancel.name: {requests: 10, chain: 4},
 
 	"serverless, first deploy": {requests: 50, chain: 15},
 	"serverless, no change":    {requests: 9, chain: 5},
@@ -23,4 +26,8 @@ var budgets = map[string]budget{
 	"cloudfront, first deploy": {requests: 25, chain: 12},
 	"cloudfront, destroy":      {requests: 33, chain: 19},
 	"nested, no change":        {requests: 11, chain: 6},
+
+	"5,000 resources, plan":                      {requests: 5, chain: 4},
+	"5,000 resources, plan of a change of 1,000": {requests: 4, chain: 3},
+	"504 resources, no change":                   {requests: 10, chain: 4},
 }

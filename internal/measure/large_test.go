@@ -16,7 +16,6 @@ import (
 // for the profiles of the processor and of memory:
 //
 //	go test -run '^$' -bench Large -cpuprofile cpu.out -memprofile mem.out ./internal/measure
-var large = app{each: 84}
 
 func BenchmarkLargePlan(b *testing.B) {
 	e, deploy, diff := largeStack(b)

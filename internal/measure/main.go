@@ -8,8 +8,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -26,30 +28,35 @@ func main() {
 	repeat := flag.Int("repeat", 3, "how often to run everything; the best of each figure is shown")
 	requests := flag.Bool("requests", false, "show what was sent in the last round, and when")
 	tabulate := flag.Bool("calls", false, "show what each command asks of AWS, instead of what it costs")
+	matching := flag.String("run", "", "run only what has to do with rows whose name matches this expression")
 	program := flag.String("program", "", "the binary to measure; built when not given")
 	hold := flag.Bool("hold", false, "fail when a run sends more requests than its budget, or more of them one after another")
 	update := flag.Bool("update", false, "write the tables into "+document+", which takes the root of the repository as working folder")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := command(ctx, *program, max(*repeat, 1), *requests, *tabulate, *update, *hold); err != nil {
+	only, err := regexp.Compile(*matching)
+	if err == nil {
+		err = command(ctx, *program, only, max(*repeat, 1), *requests, *tabulate, *update, *hold)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "measure:", err)
 		os.Exit(1)
 	}
 }
 
-func command(ctx context.Context, program string, repeat int, requests, tabulate, update, hold bool) error {
+func command(ctx context.Context, program string, only *regexp.Regexp, repeat int, requests, tabulate, update, hold bool) error {
 	if !update {
-		return report(ctx, os.Stdout, program, repeat, requests, tabulate, hold)
+		return report(ctx, os.Stdout, program, only, repeat, requests, tabulate, hold)
 	}
 	var measured bytes.Buffer
-	if err := report(ctx, io.MultiWriter(os.Stdout, &measured), program, repeat, false, false, false); err != nil {
+	if err := report(ctx, io.MultiWriter(os.Stdout, &measured), program, only, repeat, false, false, false); err != nil {
 		return err
 	}
 	return rewrite(document, fmt.Sprintf("Measured on %s.\n\n%s", time.Now().UTC().Format("2 January 2006"), measured.String()))
 }
 
-func report(ctx context.Context, out io.Writer, program string, repeat int, requests, tabulate, hold bool) error {
+func report(ctx context.Context, out io.Writer, program string, only *regexp.Regexp, repeat int, requests, tabulate, hold bool) error {
 	if program == "" {
 		dir, err := os.MkdirTemp("", "cdkd-action-build-")
 		if err != nil {
@@ -63,14 +70,16 @@ func report(ctx context.Context, out io.Writer, program string, repeat int, requ
 	if tabulate {
 		return calls(ctx, out, program)
 	}
-	stories := [][]chapter{{first, same, eight, gone, ten}}
-	for _, shape := range shapes {
-		stories = append(stories, shape.chapters())
+	var told [][]chapter
+	for _, s := range stories() {
+		if slices.ContainsFunc(s, func(c chapter) bool { return only.MatchString(c.name) }) {
+			told = append(told, s)
+		}
 	}
-	chapters := slices.Concat(stories...)
+	chapters := slices.Concat(told...)
 	samples := map[string][]sample{}
 	for range repeat {
-		for _, s := range stories {
+		for _, s := range told {
 			err := story(ctx, program, s, func(c chapter, s sample) { samples[c.name] = append(samples[c.name], s) })
 			if err != nil {
 				return err
@@ -79,7 +88,7 @@ func report(ctx context.Context, out io.Writer, program string, repeat int, requ
 	}
 	t := table.NewWriter()
 	t.AppendHeader(table.Row{"100 ms a request", "requests", "avoidable", "one after another", "time", "needed", "time/needed", "first request after", "processor", "memory", "limits"})
-	var sequences strings.Builder
+	var sequences, sent strings.Builder
 	var over []error
 	for _, c := range chapters {
 		m := best(samples[c.name])
@@ -98,11 +107,13 @@ func report(ctx context.Context, out io.Writer, program string, repeat int, requ
 			calls = append(calls[:shown], fmt.Sprintf("and %d more", n-shown))
 		}
 		fmt.Fprintf(&sequences, "- %s: %s\n", c.name, strings.Join(calls, ", "))
+		fmt.Fprintf(&sent, "- %s: %s\n", c.name, strings.Join(byAction(m.log, kept), ", "))
 	}
 	fmt.Fprintf(out, "%s\n\nWhat was sent one after another:\n\n%s\nA first deploy of the wide stack needs, one after another:\n\n", t.RenderMarkdown(), sequences.String())
 	for _, n := range firstDeploy() {
 		fmt.Fprintf(out, "- for %s: %s\n", n.what, strings.Join(n.calls, ", "))
 	}
+	fmt.Fprintf(out, "\n<details><summary>All that was sent, by action</summary>\n\nBehind a number stands how many of these are avoidable.\n\n%s\n</details>\n", sent.String())
 	if requests {
 		for _, c := range chapters {
 			fmt.Fprintf(out, "\n%s\n", c.name)
@@ -110,6 +121,25 @@ func report(ctx context.Context, out io.Writer, program string, repeat int, requ
 		}
 	}
 	return errors.Join(over...)
+}
+
+// byAction counts requests by what they do, and those of them that are not kept.
+func byAction(log, kept []sandbox.Request) (all []string) {
+	sent, needed := map[string]int{}, map[string]int{}
+	for _, what := range purposes(log) {
+		sent[what]++
+	}
+	for _, what := range purposes(kept) {
+		needed[what]++
+	}
+	for _, what := range slices.Sorted(maps.Keys(sent)) {
+		text := fmt.Sprintf("%d %s", sent[what], what)
+		if n := sent[what] - needed[what]; n > 0 {
+			text += fmt.Sprintf(" (%d)", n)
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 // list shows the requests of a run in the order in which they were sent. Those

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -110,7 +111,7 @@ func (g *ground) run(ctx context.Context, c chapter, app string) (sample, error)
 		"GITHUB_REPOSITORY=acme/wide", "GITHUB_SERVER_URL=https://github.com", "GITHUB_EVENT_NAME=push",
 		"GITHUB_OUTPUT="+filepath.Join(files, "output"), "GITHUB_STEP_SUMMARY="+filepath.Join(files, "summary"), "GITHUB_STATE="+filepath.Join(files, "state"),
 		"INPUT_COMMAND="+c.command, "INPUT_APP="+app, "INPUT_STACKS="+stacks, "INPUT_STATE-BUCKET="+bucket, "INPUT_CONCURRENCY="+c.concurrency,
-		"INPUT_CAPTURE-OBSERVED-STATE=false", // comes after everything that is measured, and would count
+		"INPUT_CAPTURE-OBSERVED-STATE="+strconv.FormatBool(c.baselines), // most of it comes beside what is measured, and would count
 		"INPUT_YES="+strconv.FormatBool(c.command == "destroy" || c.command == "rollback"), "INPUT_ROLLBACK="+strconv.FormatBool(!c.fails))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -121,8 +122,21 @@ func (g *ground) run(ctx context.Context, c chapter, app string) (sample, error)
 		return sample{}, fmt.Errorf("start %s: %w", g.program, err)
 	}
 	peak := watch(cmd.Process.Pid)
+	if c.interrupt != nil {
+		if start, err = g.interrupt(ctx, cmd.Process, c.interrupt); err != nil {
+			return sample{}, errors.Join(fmt.Errorf("%s: %w", c.name, err), cmd.Process.Kill(), cmd.Wait())
+		}
+	}
 	err = cmd.Wait()
 	s := sample{wall: time.Since(start), peak: peak(), log: g.aws.Log()}
+	if c.interrupt != nil {
+		s.log = slices.DeleteFunc(s.log, func(r sandbox.Request) bool { return r.Start.Before(start) })
+		freed := slices.IndexFunc(s.log, func(r sandbox.Request) bool { return purpose(r) == "DeleteObject lock.json" })
+		if freed < 0 {
+			return s, fmt.Errorf("%s: the lock was not given back\n%s", c.name, out.String())
+		}
+		s.wall = s.log[freed].End.Sub(start)
+	}
 	if cmd.ProcessState != nil {
 		s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
@@ -134,6 +148,18 @@ func (g *ground) run(ctx context.Context, c chapter, app string) (sample, error)
 	}
 	s.first = s.log[0].Start.Sub(start)
 	return s, nil
+}
+
+// interrupt sends the process what the runner sends when a workflow is cancelled,
+// once a request as wanted is answered, and returns when.
+func (g *ground) interrupt(ctx context.Context, p *os.Process, wanted func(sandbox.Request) bool) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	_, err := g.aws.Await(ctx, 1, func(r sandbox.Request) bool { return r.State == sandbox.Done && wanted(r) })
+	if err != nil {
+		return time.Time{}, fmt.Errorf("wait for the moment to interrupt: %w", err)
+	}
+	return time.Now(), p.Signal(os.Interrupt)
 }
 
 // watch follows the memory of a process until the function that it returns is

@@ -50,9 +50,10 @@ func (s shape) chapters() []chapter {
 
 // needed is what is left of a log without what the result could do without. Of
 // the saves that go on beside the work the last one is needed, of the questions
-// whether something is ready the one that was answered with yes.
+// whether something is ready the one that was answered with yes. What a service
+// refused for now was sent in vain.
 func needed(log []sandbox.Request) []sandbox.Request {
-	left := withoutPartial(log)
+	left := slices.DeleteFunc(withoutPartial(log), func(r sandbox.Request) bool { return r.Fault != "" })
 	type question struct{ service, action, about string }
 	asked := map[question]int{}
 	of := func(r sandbox.Request) question { return question{r.Service, r.Action, r.Resource} }
@@ -72,7 +73,7 @@ func needed(log []sandbox.Request) []sandbox.Request {
 
 // asksAgain tells whether a request waits for something to be ready.
 func asksAgain(r sandbox.Request) bool {
-	return r.Resource != "" && !change(r) && !asksForName(r) && r.Service != "s3" && r.Service != "sts"
+	return r.Resource != "" && r.Action != "GetResource" && !change(r) && !asksForName(r) && r.Service != "s3" && r.Service != "sts"
 }
 
 // withoutPartial leaves out what is written while a run goes on, whose number

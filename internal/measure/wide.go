@@ -15,8 +15,8 @@ const stackName = "Wide"
 // An app is a stack of resources that have nothing to do with each other, so
 // that what a deploy of it costs is the engine's doing and not the app's.
 type app struct {
-	each    int  // resources of each of the six types
-	changed bool // the queues keep messages for longer
+	each    int // resources of each of the six types
+	changed int // how many of the queues keep messages for longer
 }
 
 type object = map[string]any
@@ -55,13 +55,21 @@ func (a app) write(dir string) error {
 			"displayName": stackName,
 		}},
 	}
-	files := object{"manifest.json": manifest, stackName + ".template.json": template}
-	for name, v := range files {
+	files := map[string]string{}
+	parts := object{"manifest.json": manifest, stackName + ".template.json": template}
+	for name, v := range parts {
 		text, err := json.MarshalIndent(v, "", "  ")
 		if err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+		files[name] = string(text)
+	}
+	return layOut(dir, files)
+}
+
+func layOut(dir string, files map[string]string) error {
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			return fmt.Errorf("lay out the app: %w", err)
 		}
 	}
@@ -112,7 +120,7 @@ var kinds = []struct {
 		if i%2 == 0 {
 			p = object{"VisibilityTimeout": 60, "SqsManagedSseEnabled": true, "Tags": tags}
 		}
-		if a.changed {
+		if i < a.changed {
 			p["MessageRetentionPeriod"] = 1_209_600
 		}
 		return p

@@ -96,6 +96,13 @@ func leftoverRow(l state.Leftover) *state.Resource {
 func (d *deployment) cleanUp(ctx context.Context, opt graph.Options) error {
 	left := d.leftovers
 	d.leftovers = nil
+	if len(left) > 0 {
+		// The record names the new copies before the old ones go, or else a rollback
+		// still has these.
+		if err := d.written(); err != nil {
+			return err
+		}
+	}
 	earlier, err := d.earlierLeftovers(ctx)
 	if err != nil {
 		return err

@@ -62,6 +62,11 @@ func (d *deployment) saveWhole(differs bool) error {
 		return nil
 	}
 	d.change(d.readBacks.into)
+	return d.written()
+}
+
+// written waits until the record is saved as it is.
+func (d *deployment) written() error {
 	err := d.flush()
 	switch {
 	case err == nil || errors.As(err, new(*state.ConflictError)):

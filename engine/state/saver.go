@@ -16,9 +16,10 @@ import (
 // under way the next collects everything since. Each write is guarded by the
 // version that the one before it made.
 //
-// The first save of a busy time waits a moment for others, and so does each that
-// follows: what is answered at about the same time is on record sooner in one
-// write than in two. Nothing waits once somebody waits for the record.
+// A write that follows another waits a little for what comes next, in proportion to
+// how long writes take: what is answered at about the same time is on record
+// sooner in one write than in two. Nothing waits once somebody waits for the
+// record.
 //
 // A write that meets another's version is refused, and so is every later one:
 // the record is then somebody else's. A write that fails otherwise is reported
@@ -43,8 +44,12 @@ type Saver struct {
 	stopped bool
 }
 
-// saveWindow is how long a save waits for others.
-const saveWindow = 20 * time.Millisecond
+// A write waits for others a part of the time that the one before it took, and at
+// most so long.
+const (
+	saveWindowPart = 5
+	saveWindow     = 20 * time.Millisecond
+)
 
 // SaverOptions may be zero.
 type SaverOptions struct {
@@ -133,10 +138,13 @@ func (s *Saver) Written() *Record {
 // run writes until nothing is waiting.
 func (s *Saver) run(busy, hurry chan struct{}) {
 	defer close(busy)
+	var took time.Duration
 	for {
-		select {
-		case <-hurry:
-		case <-time.After(saveWindow):
+		if took > 0 {
+			select {
+			case <-hurry:
+			case <-time.After(min(took/saveWindowPart, saveWindow)):
+			}
 		}
 		s.mu.Lock()
 		next, etag := s.next, s.etag
@@ -149,10 +157,12 @@ func (s *Saver) run(busy, hurry chan struct{}) {
 		s.mu.Unlock()
 
 		var written ETag
+		start := time.Now()
 		err := routine.Try(func() (err error) {
 			written, err = s.write(next, etag)
 			return err
 		})
+		took = time.Since(start)
 		if err != nil {
 			err = s.saving(err)
 		}

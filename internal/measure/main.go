@@ -87,7 +87,7 @@ func report(ctx context.Context, out io.Writer, program string, only *regexp.Reg
 		}
 	}
 	t := table.NewWriter()
-	t.AppendHeader(table.Row{"100 ms a request", "requests", "avoidable", "one after another", "time", "needed", "time/needed", "first request after", "processor", "memory", "limits"})
+	t.AppendHeader(table.Row{"100 ms a request", "requests", "avoidable", "one after another", "time", "needed", "time/needed", "first request after", "processor", "memory", "wanted"})
 	var sequences, sent strings.Builder
 	var over []error
 	for _, c := range chapters {

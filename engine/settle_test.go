@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -159,8 +160,39 @@ func (s *slow) cancelled(actions ...string) *result.Stack {
 	for _, a := range actions {
 		s.await(a)
 	}
+	deadline := time.Now()
+	if slices.ContainsFunc(s.Log(), func(r sandbox.Request) bool { return r.State == sandbox.Held }) {
+		deadline = deadline.Add(signals.DrainLimit) // there is a call to wait for
+	}
 	r.signals <- syscall.SIGINT
-	return <-done
+	st := <-done
+	s.wantSealed(deadline)
+	return st
+}
+
+// wantSealed fails when what was open was written down, or the lock given back,
+// later than a second after the deadline, as far as the requests tell (S-189).
+// What comes on top is for a machine that does other things.
+func (s *slow) wantSealed(deadline time.Time) {
+	s.t.Helper()
+	const busy = 2 * time.Second
+	var sealed, free time.Time
+	for _, r := range s.Log() {
+		switch {
+		case r.Action == "PutObject" && strings.HasSuffix(r.Resource, "/pending.json"):
+			sealed = r.End
+		case r.Action == "DeleteObject" && strings.HasSuffix(r.Resource, "/lock.json"):
+			free = r.End
+		}
+	}
+	for what, at := range map[string]time.Time{"sealed": sealed, "the lock given back": free} {
+		if at.IsZero() || at.Sub(deadline) > time.Second+busy {
+			s.t.Errorf("%s at %v, want a second after %v at the latest", what, at, deadline)
+		}
+	}
+	if sealed.After(free) {
+		s.t.Errorf("the lock was given back at %v, and what is open written down at %v", free, sealed)
+	}
 }
 
 func (s *slow) await(action string) {

@@ -183,6 +183,9 @@ func (n *needs) template(ctx context.Context, t target, router *provider.Router)
 		if err == nil && n.opt.For == permission.Deploy {
 			n.policy.Dependent(r.Type, r.Properties)
 		}
+		if n.opt.For != permission.Plan && (r.DeletionPolicy == "Snapshot" || r.UpdateReplacePolicy == "Snapshot") {
+			n.policy.Allow("", awssdk.SnapshotActions(r.Type), permission.Anything)
+		}
 	}
 	n.handlers(ctx, t.Region, cloud)
 	if n.opt.For == permission.Deploy {

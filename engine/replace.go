@@ -12,6 +12,7 @@ import (
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/provider/awssdk"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/secret"
@@ -68,6 +69,11 @@ func (d *deployment) mayReplace(c *plan.Change, properties *value.Object, old *s
 			refuse.Properties = append(refuse.Properties, p.Path)
 		}
 	}
+	if c.UpdateReplacePolicy == "Snapshot" && !d.opt.SkipFinalSnapshot && !d.takesSnapshot(old) {
+		refuse.Because = "UpdateReplacePolicy asks for a final snapshot of the old one, and none can be taken"
+		refuse.Next = "set UpdateReplacePolicy to Retain to keep the old resource beside the new one"
+		return false, refuse
+	}
 	if plan.Stateful(old.ResourceType) && c.UpdateReplacePolicy != "Retain" && !d.leavesSnapshot(c, old) && !d.opt.mayLoseData(d.t, c.LogicalID) {
 		refuse.Because = "its data would be lost"
 		refuse.Next = "set UpdateReplacePolicy to Retain to keep the old resource beside the new one, or give the new one another logical id; " +
@@ -101,9 +107,7 @@ func (d *deployment) mayReplace(c *plan.Change, properties *value.Object, old *s
 // leavesSnapshot tells whether the data of a resource that is replaced is kept in
 // a final snapshot.
 func (d *deployment) leavesSnapshot(c *plan.Change, old *state.Resource) bool {
-	driver := d.router.Driver(old.ResourceType)
-	return c.UpdateReplacePolicy == "Snapshot" && !d.opt.SkipFinalSnapshot && old.ProvisionedBy != state.ByCloudControl &&
-		driver != nil && driver.Resource().FinalSnapshot
+	return c.UpdateReplacePolicy == "Snapshot" && !d.opt.SkipFinalSnapshot && d.takesSnapshot(old)
 }
 
 // A refusal is why a planned change is not made, and what makes it so.
@@ -361,24 +365,11 @@ func (d *deployment) retained(logicalID string, row *state.Resource) {
 		ResourceType: row.ResourceType, PhysicalID: row.PhysicalID, ProvisionedBy: row.ProvisionedBy})
 }
 
-// A SnapshotError says that a resource is kept because its policy asks for a
-// final snapshot that cannot be taken.
-type SnapshotError struct{ LogicalID, Type string }
-
-func (e *SnapshotError) Error() string {
-	return fmt.Sprintf("%s (%s) is to be deleted with a final snapshot, which this version does not take; it was kept", e.LogicalID, e.Type)
-}
-
-// Remedy says what to do about it.
-func (e *SnapshotError) Remedy() string {
-	return "take the snapshot by hand and set skip-final-snapshot, or set the policy to Retain to keep the resource"
-}
-
 // delete deletes one recorded resource by the layer that made it.
 func (d *deployment) delete(ctx context.Context, id string, row *state.Resource, policy retry.Policy, undoing bool) (skipped string, err error) {
 	snapshot := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy) == "Snapshot" && !d.opt.SkipFinalSnapshot
-	if driver := d.router.Driver(row.ResourceType); snapshot && (driver == nil || !driver.Resource().FinalSnapshot || row.ProvisionedBy == state.ByCloudControl) {
-		return "", &SnapshotError{id, row.ResourceType}
+	if snapshot && !d.takesSnapshot(row) {
+		return "", &SnapshotError{LogicalID: id, Type: row.ResourceType}
 	}
 	decision, err := d.router.Recorded(id, row.ResourceType, row.ProvisionedBy)
 	if err != nil {
@@ -402,7 +393,12 @@ func (d *deployment) delete(ctx context.Context, id string, row *state.Resource,
 		return "", err
 	}
 	if snapshot {
-		req.FinalSnapshot = plan.FinalSnapshotName(row.PhysicalID, time.Now())
+		req.FinalSnapshot = plan.FinalSnapshotName(row.ResourceType, row.PhysicalID, time.Now())
+	}
+	if snapshot && awssdk.TakesSnapshotFirst(row.ResourceType) {
+		if err := d.takeSnapshot(ctx, req); err != nil {
+			return "", err
+		}
 	}
 	f := d.depart(req, state.OpenOperation{ChangeType: state.OpDelete, PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
 	ev := Event{Action: plan.Delete, LogicalID: id, Type: row.ResourceType, PhysicalID: row.PhysicalID, Rollback: undoing}

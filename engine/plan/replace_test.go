@@ -134,14 +134,15 @@ func TestStateful(t *testing.T) {
 
 func TestFinalSnapshotName(t *testing.T) {
 	at := time.Date(2026, 8, 1, 13, 5, 9, 0, time.FixedZone("", 3600))
-	for name, test := range map[string]struct{ id, want string }{
-		"the id and the time in UTC (T-836)":         {"shop-db", "shop-db-final-20260801-120509"},
-		"other characters become one hyphen (T-836)": {"arn:aws::db_1-", "arn-aws-db-1-final-20260801-120509"},
-		"it begins with a letter (T-836)":            {"1db", "s-1db-final-20260801-120509"},
-		"at most 255 characters (T-836)":             {strings.Repeat("a", 300), strings.Repeat("a", 255-22) + "-final-20260801-120509"},
+	for name, test := range map[string]struct{ typ, id, want string }{
+		"the id and the time in UTC (T-836)":         {"AWS::RDS::DBInstance", "shop-db", "shop-db-final-20260801-120509"},
+		"other characters become one hyphen (T-836)": {"AWS::RDS::DBInstance", "arn:aws::db_1-", "arn-aws-db-1-final-20260801-120509"},
+		"it begins with a letter (T-836)":            {"AWS::RDS::DBInstance", "1db", "s-1db-final-20260801-120509"},
+		"at most 255 characters (T-836)":             {"AWS::RDS::DBInstance", strings.Repeat("a", 300), strings.Repeat("a", 255-22) + "-final-20260801-120509"},
+		"at most 50 of a cache (T-836)":              {"AWS::ElastiCache::ReplicationGroup", strings.Repeat("a", 40), strings.Repeat("a", 50-22) + "-final-20260801-120509"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := FinalSnapshotName(test.id, at); got != test.want {
+			if got := FinalSnapshotName(test.typ, test.id, at); got != test.want {
 				t.Errorf("%s is named %s, want %s", test.id, got, test.want)
 			}
 		})

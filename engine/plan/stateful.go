@@ -57,8 +57,11 @@ func TakesFinalSnapshot(typ string) bool { return slices.Contains(snapshotTypes,
 
 // FinalSnapshotName is the name of the snapshot that a delete at that time
 // leaves: letters, digits and single hyphens, beginning with a letter.
-func FinalSnapshotName(physicalID string, at time.Time) string {
-	const max = 255
+func FinalSnapshotName(typ, physicalID string, at time.Time) string {
+	max := 255
+	if strings.HasPrefix(typ, "AWS::ElastiCache::") {
+		max = 50
+	}
 	end := "-final-" + at.UTC().Format("20060102-150405")
 	name := strings.Trim(notInSnapshotNames.ReplaceAllString(physicalID, "-"), "-")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {

@@ -176,12 +176,16 @@ func (l *Lock) Release(ctx context.Context) error {
 		}
 		l.abort()
 		if err := l.remove(ctx); err != nil {
-			l.releaseErr = fmt.Errorf("release the lock of %s %s in %s: %w; it is in the way until %s",
-				l.opt.Subject, l.stack.Name, l.stack.Region, err, l.record.Expires.UTC().Format(time.RFC3339))
+			l.releaseErr = fmt.Errorf("release the lock of %s %s in %s: %w", l.opt.Subject, l.stack.Name, l.stack.Region, err)
+			if !isConflict(err) && !errors.Is(err, errNotOurs) {
+				l.releaseErr = fmt.Errorf("%w; it is in the way until %s, and force-unlock removes it sooner", l.releaseErr, l.record.Expires.UTC().Format(time.RFC3339))
+			}
 		}
 	})
 	return l.releaseErr
 }
+
+var errNotOurs = errors.New("it is not this run's any more")
 
 func (l *Lock) remove(ctx context.Context) error {
 	if l.gone {
@@ -208,7 +212,7 @@ func (l *Lock) remove(ctx context.Context) error {
 		return fmt.Errorf("whose it is cannot be read: %w", err)
 	}
 	if found == nil || found.Owner != l.record.Owner || !found.Acquired.Equal(l.record.Acquired) {
-		return errors.New("it is not this run's any more")
+		return errNotOurs
 	}
 	return k.store.remove(ctx, key)
 }

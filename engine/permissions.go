@@ -96,6 +96,7 @@ type needs struct {
 	account        string
 	policy         permission.Policy
 	notes, unknown []string
+	bucket         string   // the ARN of the state bucket
 	responses      string   // where custom resources' answers arrive
 	passed         []string // roles
 }
@@ -128,7 +129,7 @@ func (n *needs) state(ctx context.Context) {
 	if !n.e.config.CDKStorage {
 		n.policy.Allow("AssetMarkers", []string{"s3:GetObject"}, bucket+"/cdkd-bootstrap/*")
 	}
-	n.responses = bucket + "/custom-resource-responses/*"
+	n.bucket, n.responses = bucket, bucket+"/custom-resource-responses/*"
 }
 
 func (n *needs) stack(ctx context.Context, t target) error {
@@ -136,6 +137,9 @@ func (n *needs) stack(ctx context.Context, t target) error {
 		if err := n.assets(t); err != nil {
 			return err
 		}
+	}
+	if err := n.formation(t); err != nil {
+		return err
 	}
 	router := provider.NewRouter(n.opt.Router, nil, nil, map[string]provider.Provider{nestedType: &nested{}}, awssdk.Resources())
 	return eachTemplate(t, func(t target) error {
@@ -201,8 +205,10 @@ func (n *needs) place(t target) permission.Place {
 func (n *needs) sdk(r *template.Resource) {
 	actions, _ := awssdk.ActionsOf(r.Type)
 	switch n.opt.For {
-	case permission.Plan:
+	case permission.Plan, permission.Export:
 		n.policy.Allow("", actions.Plan, permission.Anything)
+	case permission.Import:
+		n.policy.Allow("", readsOf(actions.Deploy), permission.Anything)
 	case permission.Destroy:
 		n.policy.Allow("", actions.Destroy, permission.Anything)
 	default:
@@ -221,7 +227,7 @@ func (n *needs) roles(t target) {
 
 // custom adds what a custom resource's handler is asked by.
 func (n *needs) custom(t target, r *template.Resource) {
-	if n.opt.For == permission.Plan {
+	if n.opt.For != permission.Deploy && n.opt.For != permission.Destroy {
 		return
 	}
 	n.policy.Allow("Responses", []string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject"}, n.responses)
@@ -286,11 +292,14 @@ func (n *needs) assets(t target) error {
 // handlers adds what Cloud Control and the handlers of types need, which act
 // with the caller's permissions.
 func (n *needs) handlers(ctx context.Context, region string, types map[string]bool) {
-	if len(types) == 0 || n.opt.For == permission.Plan {
+	if len(types) == 0 || n.opt.For == permission.Plan || n.opt.For == permission.Export {
 		return
 	}
 	api := []string{"cloudformation:DeleteResource", "cloudformation:GetResource", "cloudformation:GetResourceRequestStatus", "cloudformation:CancelResourceRequest"}
 	operations := []string{"read", "delete"}
+	if n.opt.For == permission.Import {
+		api, operations = []string{"cloudformation:GetResource"}, []string{"read"}
+	}
 	if n.opt.For == permission.Deploy {
 		api = append(api, "cloudformation:CreateResource", "cloudformation:UpdateResource")
 		operations = append(operations, "create", "update")

@@ -112,6 +112,54 @@ func TestPoliciesAllowWhatIsDone(t *testing.T) {
 	}
 }
 
+// What an export and the way back ask for is in their policies, and nothing that
+// makes or deletes a resource is (S-315, S-316).
+func TestPoliciesOfAHandoverAllowWhatIsDone(t *testing.T) {
+	f := form(t, formed)
+	for purpose, work := range map[permission.Purpose]func() error{
+		permission.Export: func() error { _, err := f.export(); return err },
+		permission.Import: func() error { _, err := f.takeOver(); return err },
+	} {
+		p, err := f.e.Permissions(t.Context(), engine.PermissionsOptions{Selection: f.selection(), For: purpose})
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy := allowed(p)
+		if purpose == permission.Import {
+			if _, err := f.export(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.aws.ClearLog()
+		if err := work(); err != nil {
+			t.Fatalf("%s: %v", purpose, err)
+		}
+		asked := 0
+		for _, r := range f.aws.Log() {
+			if r.Service != "cloudformation" && r.Service != "sqs" && r.Service != "sns" {
+				continue
+			}
+			asked++
+			if name := r.Service + ":" + r.Action; policy[name] == nil {
+				t.Errorf("%s asks for %s, which its policy does not allow", purpose, name)
+			}
+		}
+		if asked == 0 {
+			t.Errorf("%s asked for nothing", purpose)
+		}
+		for action := range policy {
+			if strings.HasPrefix(action, "sqs:") && !strings.HasPrefix(action, "sqs:Get") && !strings.HasPrefix(action, "sqs:List") {
+				t.Errorf("%s may %s", purpose, action)
+			}
+		}
+		if purpose == permission.Export {
+			if _, err := f.takeOver(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // What the caller lacks is named with the resource; that IAM may not be asked is
 // no answer.
 func TestPermissionsAreChecked(t *testing.T) {

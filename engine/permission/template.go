@@ -16,6 +16,8 @@ const (
 	Plan    Purpose = "plan"
 	Deploy  Purpose = "deploy"
 	Destroy Purpose = "destroy"
+	Import  Purpose = "import" // with its stack taken over from CloudFormation, or not
+	Export  Purpose = "export"
 )
 
 // dependent are actions that AWS asks for beside that of a call, and that no

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/cdkd-action/engine/plan"
@@ -99,14 +100,7 @@ func (d *deployment) stillAgreed(etag state.ETag) error {
 			Next: "review what would be done now, and deploy again",
 		}
 	}
-	var unseen []string
-	for _, c := range d.Changes {
-		before := a.plan.Change(c.LogicalID)
-		if destroys(c.Action) && (before == nil || !destroys(before.Action)) {
-			unseen = append(unseen, fmt.Sprintf("%s (%s): %s", c.LogicalID, c.Type, c.Action))
-		}
-	}
-	if len(unseen) > 0 {
+	if unseen := unseen(d.Plan, a.plan); len(unseen) > 0 {
 		return &PlanChangedError{
 			What: fmt.Sprintf("what other stacks of the run did would destroy resources of stack %s in %s that the approved plan keeps; nothing of it was touched: %s",
 				d.t.Name, d.t.Region, strings.Join(unseen, ", ")),
@@ -114,6 +108,29 @@ func (d *deployment) stillAgreed(etag state.ETag) error {
 		}
 	}
 	return nil
+}
+
+// unseen names what a plan destroys and the one that was agreed to keeps.
+func unseen(now, agreed *plan.Plan) (all []string) {
+	for _, c := range now.Changes {
+		var before *plan.Change
+		if agreed != nil {
+			before = agreed.Change(c.LogicalID)
+		}
+		if destroys(c.Action) && (before == nil || !destroys(before.Action) && !before.Untold) {
+			all = append(all, fmt.Sprintf("%s (%s) of %s: %s", c.LogicalID, c.Type, now.Stack, c.Action))
+		}
+	}
+	for _, child := range now.Children {
+		var was *plan.Plan
+		if agreed != nil {
+			if i := slices.IndexFunc(agreed.Children, func(p *plan.Plan) bool { return p.Stack == child.Stack }); i >= 0 {
+				was = agreed.Children[i]
+			}
+		}
+		all = append(all, unseen(child, was)...)
+	}
+	return all
 }
 
 func destroys(a plan.Action) bool {

@@ -207,7 +207,7 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 		return err
 	}
 	d.enroll()
-	keep := d.keepExports(reads, before.record)
+	keep := d.keepAllExports(reads, before.record)
 	if errors.Is(keep, errPutOff) {
 		return keep
 	}
@@ -288,11 +288,16 @@ func (d *deployment) makePlan(ctx context.Context, record *state.Record) error {
 	if err := d.nestedImports(ctx); err != nil {
 		return err
 	}
-	for _, n := range d.notices {
-		d.observe(Event{Kind: Notice, Text: n})
+	if err := d.planNested(ctx, record); err != nil {
+		return err
 	}
-	for _, w := range d.warnings {
-		d.warn("%s", w)
+	if !d.beforehand() {
+		for _, n := range d.notices {
+			d.observe(Event{Kind: Notice, Text: n})
+		}
+		for _, w := range d.warnings {
+			d.warn("%s", w)
+		}
 	}
 	if record == nil {
 		d.world.record = state.NewRecord(d.t.Name, d.t.Region)

@@ -144,6 +144,16 @@ func (d *deployment) takeDown(ctx context.Context, opt DestroyOptions) error {
 	return d.destroy(ctx)
 }
 
+// nests tells whether a stack has others nested in it.
+func nests(record *state.Record) bool {
+	for _, row := range record.Resources {
+		if row.ResourceType == nestedType {
+			return true
+		}
+	}
+	return false
+}
+
 // protected refuses a stack with termination protection: by what the app says,
 // and where there is none by what it said when the stack was deployed.
 func (d *deployment) protected(record *state.Record) error {
@@ -206,9 +216,9 @@ func (d *deployment) destroy(ctx context.Context) error {
 		if d.t.parent != nil && d.run == nil {
 			return false // it goes with the stack that it is nested in, which was asked about
 		}
-		return r.record != nil && r.record.Outputs.Len() > 0 && (d.t.parent == nil || len(r.record.Exports()) > 0)
+		return r.record != nil && (nests(r.record) || r.record.Outputs.Len() > 0 && (d.t.parent == nil || len(r.record.Exports()) > 0))
 	}
-	consumers := sync.OnceValues(func() ([]state.Consumer, error) { return d.store.Consumers(reads, d.t.Name, d.t.Region) })
+	consumers := sync.OnceValues(func() ([]state.Consumer, error) { return d.store.ConsumersOfAll(reads, d.t.Name, d.t.Region) })
 	var asking routine.Group
 	defer asking.Wait()
 	d.registry = d.place.Registry()

@@ -102,5 +102,5 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	d.markPending(open)
 	d.announceRefusals()
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
-	return d.keepExports(ctx, record)
+	return d.keepAllExports(ctx, record)
 }

@@ -188,9 +188,10 @@ type Unlocked struct {
 	Err           error
 }
 
-// ForceUnlock removes the locks of stacks, whoever holds them: in region, or,
-// if that is "", in every region where they are recorded. What is wrong with one
-// stack does not keep the others from being unlocked.
+// ForceUnlock removes the locks of stacks and of those nested in them, whoever
+// holds them: in region, or, if that is "", in every region where they are
+// recorded. What is wrong with one stack does not keep the others from being
+// unlocked.
 func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string) ([]Unlocked, error) {
 	store, err := e.open(ctx)
 	if err != nil {
@@ -214,6 +215,15 @@ func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string
 				return done, u.Err
 			}
 			done = append(done, u)
+			below, err := store.LockedBelow(ctx, stack, r)
+			if err != nil {
+				return done, err
+			}
+			for _, name := range below { // whoever works on the stack holds these, too
+				u := Unlocked{Stack: name, Region: r}
+				u.Holder, u.There, u.Err = store.Stack(name, r).ForceUnlock(ctx)
+				done = append(done, u)
+			}
 		}
 	}
 	return done, nil

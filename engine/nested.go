@@ -133,6 +133,7 @@ func (n *nested) child(t target) *deployment {
 		place: p.store.Stack(t.Name, t.Region),
 		res:   &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 	}
+	d.unprotect, d.purge = p.unprotect, p.purge
 	d.router = p.e.router(d)
 	return d
 }

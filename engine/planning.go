@@ -29,6 +29,9 @@ type planned struct {
 	readopted bool                // the record is not what was read: orphans were taken back, or forgotten
 	doubtful  map[string][]string // properties of which it is not known what AWS has
 	unmade    map[string]refusal  // what of the plan is known not to be done
+	below     []*deployment       // nested stacks, as far as they are planned with this one
+	input     plan.Input          // what the plan was made of
+	compared  *state.Record       // and what with
 	notices   []string
 	warnings  []string
 }
@@ -38,6 +41,7 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	t := d.t
 	p := &planned{decisions: map[string]provider.Decision{}, world: d.newWorld(record), doubtful: d.doubtful(record)}
 	options := []template.Option{template.Secrets(d.e.config.Secrets), template.Hidden(t.Hidden...), template.Attributes(d.hasAttribute)}
+	options = append(options, template.Unknown(t.unknown...))
 	if d.tolerant != nil {
 		options = append(options, template.Tolerant(d.tolerant))
 	}
@@ -80,7 +84,7 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	for _, id := range current.LogicalIDs() {
 		current.Set(id, d.sentRow(current.Row(id)))
 	}
-	p.Plan, err = plan.Compute(plan.Input{
+	p.input = plan.Input{
 		Stack: t.Name, Region: t.Region, Current: current, Desired: desired, Outputs: outputs,
 		SecretBearing: refersToSecrets(t.Template), Schema: d.router.Schema,
 		Route: func(want *plan.Resource, properties *value.Object, row *state.Resource) (plan.Route, error) {
@@ -91,14 +95,26 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 			d, err := d.router.Route(w)
 			return d.Route, err
 		},
-	})
-	if err != nil {
-		return nil, err
+	}
+	p.compared = record
+	return p, d.compute(p, nil)
+}
+
+// compute makes the plan of what was found out. visit are nested stacks that
+// differ although their rows may not.
+func (d *deployment) compute(p *planned, visit map[string]bool) error {
+	for i := range p.input.Desired {
+		r := &p.input.Desired[i]
+		r.ChildChanged = visit[r.LogicalID]
+	}
+	var err error
+	if p.Plan, err = plan.Compute(p.input); err != nil {
+		return err
 	}
 	p.recordNewLayer(d.router)
-	d.refuse(p, record)
+	d.refuse(p, p.compared)
 	d.revisit(p)
-	return p, nil
+	return nil
 }
 
 // hasAttribute tells whether Fn::GetAtt may ask a type for an attribute, as far

@@ -167,6 +167,9 @@ func (d *deployment) announceRefusals() {
 		}
 		d.warn("%s (%s) %s, which a deploy refuses: %s", c.LogicalID, c.Type, would, c.Refused)
 	}
+	for _, b := range d.below {
+		b.announceRefusals()
+	}
 }
 
 // refusals fails a deploy of which it is known that it would have to stop
@@ -176,6 +179,12 @@ func (d *deployment) refusals() error {
 	for _, c := range d.Changes {
 		if r := d.unmade[c.LogicalID]; r != nil {
 			first = cmp.Or(first, d.fail(c, c.PhysicalID, r))
+		}
+	}
+	for _, b := range d.below {
+		if err := b.refusals(); err != nil {
+			(&nested{parent: d}).adopt(b)
+			first = cmp.Or(first, err)
 		}
 	}
 	if first == nil {

@@ -62,11 +62,11 @@ func (d *deployment) letGoOf(op *state.OpenOperation, err error) bool {
 	cloud, inCloud := errors.AsType[*cloudcontrol.OpenError](err)
 	custom, inHandler := errors.AsType[*customresource.OpenError](err)
 	switch {
-	case err == nil, errors.Is(err, errNotBegun):
-		return false
-	case op.ResourceType == nestedType:
+	case op.ResourceType == nestedType: // also one that is done but for an old copy
 		op.Stage = state.StageAccepted
 		return d.pending.children[op.LogicalID]
+	case err == nil, errors.Is(err, errNotBegun):
+		return false
 	case inCloud:
 		op.Stage, op.RequestToken, op.ClientToken = state.StageAccepted, cloud.RequestToken, cloud.ClientToken
 		if op.PhysicalID == "" {

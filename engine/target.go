@@ -20,6 +20,7 @@ type target struct {
 	Template     *template.Template
 	Nested       map[string]*assembly.Nested
 	Parameters   map[string]string
+	unknown      []string                // parameters whose values are not there yet
 	Hidden       []string                // parameters whose values are NoEcho ones of the parent
 	Assets       *assembly.AssetManifest // nil for a nested stack: the top-level one's covers it
 	Protected    bool                    // against destroy

@@ -80,6 +80,7 @@ func changeNode(c *plan.Change) *value.Object {
 	setTrue(o, "mayReplace", c.Action == plan.MayReplace)
 	setTrue(o, "retained", c.Action == plan.Retain)
 	setText(o, "recreate", string(c.Recreate))
+	setTrue(o, "untold", c.Untold)
 	setText(o, "refused", c.Refused)
 	setText(o, "pending", c.Pending)
 	switch r := c.Route; {

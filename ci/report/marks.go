@@ -33,6 +33,8 @@ func annotation(c *plan.Change) string {
 		return " [kept in AWS: DeletionPolicy " + oneLine(c.DeletionPolicy) + "]"
 	case c.Action == plan.Delete, c.Action == plan.NoChange:
 		return ""
+	case c.Untold:
+		return " [nested stack: known after deploy]"
 	case c.Recreate != "":
 		return " [" + string(c.Recreate) + "]"
 	case len(r.Unhandled) > 0:

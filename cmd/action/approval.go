@@ -166,6 +166,9 @@ func broadening(run *result.Run) []string {
 			if gone && plan.Stateful(c.Type) {
 				lost = append(lost, fmt.Sprintf("%s (%s) in %s may hold data: %s", c.LogicalID, c.Type, p.Stack, c.Action))
 			}
+			if c.Untold {
+				more = append(more, fmt.Sprintf("%s in %s: what changes in this nested stack can be told only during the deploy", c.LogicalID, p.Stack))
+			}
 		}
 		for _, r := range exposure.Of(p) {
 			if r.Broadens() {

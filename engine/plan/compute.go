@@ -252,8 +252,8 @@ func (r *row) propertyShape(name string) *schema.Property {
 // settle derives the action of a row that is recorded and wanted.
 func (r *row) settle() {
 	r.Action = NoChange
-	if len(r.Properties)+len(r.Attributes) > 0 {
-		r.Action = Update
+	if len(r.Properties)+len(r.Attributes) > 0 || r.want.ChildChanged {
+		r.Action, r.ChildChanged = Update, r.want.ChildChanged
 	}
 	for _, p := range r.Properties {
 		switch {

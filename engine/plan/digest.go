@@ -62,6 +62,9 @@ func (d digest) plan(p *Plan) {
 func (d digest) change(c *Change) {
 	d.text("change", c.LogicalID, c.Type, string(c.Action), c.PhysicalID, c.DeletionPolicy, c.UpdateReplacePolicy,
 		c.Route.ProvisionedBy, fmt.Sprint(c.Route.Returning, c.ChildChanged))
+	if c.Untold {
+		d.text("untold")
+	}
 	if c.Recreate != "" {
 		d.text("recreate", string(c.Recreate))
 	}

@@ -42,6 +42,9 @@ type Resource struct {
 	DeletionPolicy, UpdateReplacePolicy string // "": none
 
 	Recreate Recreation // "": as its properties ask for
+	// ChildChanged is set for a nested stack that differs, whether or not its row
+	// does.
+	ChildChanged bool
 
 	// The following name top-level properties.
 	Unresolved []string // cannot be told, although no intrinsic shows it

@@ -17,6 +17,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -85,6 +87,9 @@ type Change struct {
 	// Pending says what an earlier run left open about the resource, "" for
 	// nothing.
 	Pending string
+	// Untold is set on a nested stack's row when it cannot be told before the deploy
+	// what becomes of the stack below.
+	Untold bool
 	// ChildChanged is set on a nested stack's row when the stack below differs,
 	// which makes it an Update without changes of its own.
 	ChildChanged bool
@@ -151,11 +156,15 @@ func (c *Change) MetadataOnly() bool {
 // Gone tells whether the row leaves the record.
 func (c *Change) Gone() bool { return c.Action == Delete || c.Action == Retain }
 
-// AddChild puts a nested stack's plan below p. A child that changes makes its
-// row in p an update, whatever the row's own properties say: the child is only
-// visited when its row changes.
+// AddChild puts a nested stack's plan below p, in the place of an earlier one. A
+// child that changes makes its row in p an update, whatever the row's own
+// properties say: the child is only visited when its row changes.
 func (p *Plan) AddChild(logicalID string, child *Plan) {
-	p.Children = append(p.Children, child)
+	if i := slices.IndexFunc(p.Children, func(old *Plan) bool { return old.Stack == child.Stack }); i >= 0 {
+		p.Children[i] = child
+	} else {
+		p.Children = append(p.Children, child)
+	}
 	c := p.Change(logicalID)
 	if c == nil || !child.Changed() {
 		return

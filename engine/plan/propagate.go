@@ -88,7 +88,7 @@ func (r *row) moves(attribute string) bool {
 	switch {
 	case r.Action == Replace || r.Action == MayReplace:
 		return true
-	case r.Action != Update || len(r.Properties) == 0:
+	case r.Action != Update || len(r.Properties) == 0 && !r.ChildChanged:
 		return false
 	case custom(r.Type):
 		return true

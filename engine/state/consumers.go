@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // A Consumer is a stack that imports another's exports, which cannot go while
@@ -15,7 +16,17 @@ type Consumer struct {
 // Consumers finds the stacks whose records import exports of a stack. Records
 // that cannot be read are passed over.
 func (s *Store) Consumers(ctx context.Context, stack, region string) ([]Consumer, error) {
-	records, err := s.records(ctx, func(r Ref) bool { return r != Ref{stack, region} })
+	return s.consumers(ctx, stack, region, func(name string) bool { return name == stack })
+}
+
+// ConsumersOfAll is Consumers for a stack and all that are nested in it, whose
+// own imports from each other do not count.
+func (s *Store) ConsumersOfAll(ctx context.Context, stack, region string) ([]Consumer, error) {
+	return s.consumers(ctx, stack, region, func(name string) bool { return name == stack || strings.HasPrefix(name, stack+"~") })
+}
+
+func (s *Store) consumers(ctx context.Context, stack, region string, of func(name string) bool) ([]Consumer, error) {
+	records, err := s.records(ctx, func(r Ref) bool { return r.Region != region || !of(r.Stack) })
 	if err != nil {
 		return nil, fmt.Errorf("find what imports from stack %s in %s: %w", stack, region, err)
 	}
@@ -26,7 +37,7 @@ func (s *Store) Consumers(ctx context.Context, stack, region string) ([]Consumer
 		}
 		c := Consumer{Stack: f.ref.Stack, Region: f.ref.Region}
 		for _, i := range f.record.Imports {
-			if i.SourceStack == stack && i.SourceRegion == region {
+			if of(i.SourceStack) && i.SourceRegion == region {
 				c.Exports = append(c.Exports, i.ExportName)
 			}
 		}

@@ -92,6 +92,7 @@ func (d *deployment) succeed(before reading, differs bool, err error) error {
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
 	var wg routine.Group
+	d.whole = d.t.parent == nil
 	if err == nil {
 		if d.t.parent != nil {
 			wg.Go(func() { d.keepForParent(ctx, before.record) })

@@ -53,7 +53,7 @@ func Classify(err error) (result.Outcome, result.Reason) {
 		return result.Failed, result.ReasonCredentials
 	case is[*RecordError](err):
 		return result.Failed, result.ReasonStateConflict
-	case is[*state.RegisteredError](err), is[*state.UnansweredError](err):
+	case is[*state.RegisteredError](err), is[*state.UnansweredError](err), is[*FormedError](err):
 		return result.Failed, result.ReasonRegistry
 	case is[*state.NameHeldError](err):
 		return result.Failed, result.ReasonNameHeld

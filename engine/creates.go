@@ -232,6 +232,9 @@ func (d *deployment) settlement() state.Settlement {
 	if d.creates != nil {
 		s.Fates = d.unrecordedFates()
 	}
+	if !d.whole {
+		s.Keep = d.onTrial
+	}
 	if d.e.config.Window.Interrupted() {
 		s.Sealed = now()
 	}

@@ -326,7 +326,7 @@ func (d *deployment) identify(ctx context.Context, record *state.Record) error {
 // not waited for.
 func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) error {
 	var wg routine.Group
-	var registered, confirmed error
+	var registered, confirmed, formed error
 	d.registry, d.creates = d.place.Registry(), d.named()
 	d.lookUpNames(ctx)
 	wg.Go(func() { d.openLedger(ctx, r) })
@@ -336,6 +336,7 @@ func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) e
 	switch {
 	case r.record == nil:
 		wg.Go(func() { registered = d.registry.Claim(ctx) })
+		wg.Go(func() { formed = d.formed(ctx) })
 	case d.destructive(), d.strayed(r), d.unfinished():
 		wg.Go(func() { registered = d.registry.Check(ctx) })
 	}
@@ -344,5 +345,5 @@ func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) e
 		d.creates.wait() // who plans again looks again
 		return confirmed // a plan that is out of date says nothing about the name
 	}
-	return registered
+	return cmp.Or(registered, formed)
 }

@@ -56,6 +56,7 @@ type deployment struct {
 	early            routine.Group // the journal is written before all that it is to say is known
 	hands            bool          // the stack from CloudFormation, or to it
 	handover         *state.HandoverFile
+	whole            bool          // the deploy is done: nothing of it will be undone
 	unmaking         bool          // what was created is undone: what is to be retained except on create goes
 	unprotect        bool          // switch deletion protection off first
 	purge            bool          // delete the histories when the stack is gone
@@ -87,6 +88,8 @@ type deployment struct {
 	leftovers []leftover                 // old copies of replaced resources
 	moved     map[string]*ElsewhereError // rows whose resources are other stacks' by now
 	uncertain []string                   // creates that failed without an answer: they may have made something
+	doubts    map[string]string          // why what a create was answered with may be somebody else's, "" if not
+	others    int                        // resources left because they may be somebody else's
 }
 
 func (d *deployment) observe(ev Event) {

@@ -368,7 +368,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 	d.world.mu.Lock()
 	left := d.world.record.LogicalIDs()
 	d.world.mu.Unlock()
-	if err != nil || len(left) > 0 || len(d.res.Unaddressed) > 0 {
+	if err != nil || len(left) > 0 || len(d.res.Unaddressed) > d.others {
 		d.change(func(*state.Record) {})
 		var wg routine.Group
 		if d.e.config.Window.Interrupted() {

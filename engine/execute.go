@@ -297,7 +297,7 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 // name says what the resource is, or is to be, called.
 func (d *deployment) name(req *provider.Request) {
 	n := plan.PhysicalName(d.t.Name, req.LogicalID, req.Type, req.Properties)
-	req.Name, req.NameProperty = n.Value, n.Property
+	req.Name, req.NameProperty, req.Declared = n.Value, n.Property, n.Property != "" && !n.Generated
 	if n.Generated && req.PhysicalID != "" && !strings.Contains(req.PhysicalID, n.Value) && d.idHoldsName(req.Type, n.Property) {
 		req.Name = state.NameIn(req.Type, req.PhysicalID) // it was imported
 	}

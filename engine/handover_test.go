@@ -214,7 +214,7 @@ func TestExportRefusals(t *testing.T) {
 	if _, err := f.export(); err != nil {
 		t.Fatal(err)
 	}
-	f.write("formed.json", `{"Resources": {"Other": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "other"}}}}`)
+	f.write("formed.json", `{"Resources": {"Other": {"Type": "AWS::SQS::Queue", "Properties": {}}}}`)
 	f.deploy()
 	if _, err := f.export(); err == nil || !strings.Contains(err.Error(), "with other resources already, such as Topic") {
 		t.Errorf("another stack: %v", err)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/retry"
@@ -26,7 +27,7 @@ func (d *deployment) settleJournal(ctx context.Context) {
 	for _, g := range journal.Segments {
 		var failed []*state.Operation
 		for _, op := range g.Failed {
-			if d.abandoned(op) && !d.deleteAbandoned(ctx, op) {
+			if d.abandoned(op) && !d.deleteAbandoned(ctx, op, state.RunBegan(g.RunID)) {
 				failed = append(failed, op)
 			}
 		}
@@ -52,7 +53,7 @@ func (d *deployment) abandoned(op *state.Operation) bool {
 	return !inUse(d.world.record, state.Leftover{LogicalID: op.LogicalID, ResourceType: op.ResourceType, PhysicalID: op.PhysicalID})
 }
 
-func (d *deployment) deleteAbandoned(ctx context.Context, op *state.Operation) bool {
+func (d *deployment) deleteAbandoned(ctx context.Context, op *state.Operation, began time.Time) bool {
 	row := &state.Resource{PhysicalID: op.PhysicalID, ResourceType: op.ResourceType, Properties: op.Properties,
 		ProvisionedBy: op.ProvisionedBy, DeletionPolicy: op.DeletionPolicy}
 	holder, err := "", d.place.Registry().Check(ctx)
@@ -63,6 +64,13 @@ func (d *deployment) deleteAbandoned(ctx context.Context, op *state.Operation) b
 		d.unaddressed(op.LogicalID, op.ResourceType, op.PhysicalID, "an earlier create that failed left this, and it was kept: stack "+holder+" names it",
 			"nothing if it is that stack's by now; else delete it by hand: no journal names it any more")
 		return true
+	}
+	if err == nil {
+		if doubt := d.doubt(ctx, op.LogicalID, row, began); doubt != "" {
+			d.unaddressed(op.LogicalID, op.ResourceType, op.PhysicalID, "an earlier create that failed was answered with this, and it was kept: "+doubt,
+				"look whose it is, and delete it by hand if nobody needs it: no journal names it any more")
+			return true
+		}
 	}
 	skipped := ""
 	if err == nil {

@@ -171,6 +171,7 @@ func (n *nested) adopt(d *deployment) {
 		s.LogicalID = d.t.parentLogicalID + "/" + s.LogicalID
 		p.res.Timeline = append(p.res.Timeline, s)
 	}
+	p.others += d.others
 	p.res.Unaddressed = append(p.res.Unaddressed, d.res.Unaddressed...)
 	p.res.Warnings = append(p.res.Warnings, d.res.Warnings...)
 	p.res.Pending = append(p.res.Pending, d.res.Pending...)
@@ -222,7 +223,7 @@ func (n *nested) Delete(ctx context.Context, r *provider.Request) (provider.Dele
 	if err != nil {
 		return provider.Deleted{}, &NestedError{Stack: d.t.Name, Err: err}
 	}
-	if len(d.res.Unaddressed) > 0 {
+	if len(d.res.Unaddressed) > d.others {
 		return provider.Deleted{Skipped: fmt.Sprintf("nested stack %s still has resources", d.t.Name)}, nil
 	}
 	return provider.Deleted{}, nil

@@ -64,7 +64,7 @@ func nestedIn(r *state.Record) (ids []string) {
 	return ids
 }
 
-// settleAlone settles a journal with nothing else to do on the stack.
+// settleAlone settles a journal, and what goes with it, with nothing else to do on the stack.
 func (d *deployment) settleAlone(ctx context.Context) error {
 	defer d.release()
 	r, err := d.acquire(ctx, state.LockOptions{Operation: "deploy", Subject: d.subject(), FailFast: true})
@@ -77,7 +77,16 @@ func (d *deployment) settleAlone(ctx context.Context) error {
 	if err := d.knowRecord(ctx, r.record); err != nil {
 		return err
 	}
+	var wg routine.Group
+	if r.presence.OpenCreates { // it was kept for a rollback
+		wg.Go(func() {
+			if err := d.ledger(ctx).Settle(ctx, state.Settlement{Record: r.record}); err != nil {
+				d.warn("%v", err)
+			}
+		})
+	}
 	d.settleJournal(ctx)
+	wg.Wait()
 	return nil
 }
 

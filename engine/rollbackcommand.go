@@ -372,6 +372,7 @@ func (u *undoing) undoSegment(ctx context.Context, journal *state.Journal, g *st
 	if g.PreviousOutputs != nil {
 		u.publish()
 	}
+	u.forgetCreates(ctx, g.Operations)
 	u.seal() // before the journal: a run that is killed in between does this part again
 	if len(journal.Segments) == 1 {
 		if gone, err := u.dropEmpty(g, initial, journal); gone || err != nil {

@@ -273,6 +273,13 @@ func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.
 		})
 		return nil
 	}
+	if doubt := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run)); doubt != "" {
+		u.leave(op.LogicalID, row, doubt, state.RollbackResourceSkipped, op.ChangeType)
+		if u.own {
+			u.undone(op) // it is no longer a resource that was made
+		}
+		return nil
+	}
 	if row.ResourceType == nestedType {
 		if whole, err := u.madeByRun(ctx, op); !whole || err != nil {
 			return err

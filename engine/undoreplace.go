@@ -30,6 +30,12 @@ func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Res
 			remedy: "delete the new copy by hand if it is not wanted: no record names it any more",
 		}
 	}
+	if doubt := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run)); doubt != "" {
+		return &skip{
+			reason: fmt.Sprintf("the old copy is recorded again; what the replacement was answered with, %s, was kept: %s", row.PhysicalID, doubt),
+			remedy: "look whose it is, and put right what the deploy changed of it, or delete it by hand: no record names it any more",
+		}
+	}
 	skipped, err := u.delete(ctx, op.LogicalID, governed(row, row.UpdateReplacePolicy), retry.ForDelete(retry.Classifier{}), true)
 	if e, ok := errors.AsType[*ElsewhereError](err); ok {
 		u.givenAway(op.LogicalID, row, e)
@@ -102,6 +108,9 @@ func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Re
 	}
 	if row.UpdateReplacePolicy == "Retain" {
 		return &skip{reason: "its new copy has the name and was kept, as its UpdateReplacePolicy says"}
+	}
+	if doubt := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run)); doubt != "" {
+		return &skip{reason: "what the replacement was answered with has the name, and was kept: " + doubt}
 	}
 	skipped, err := u.delete(ctx, op.LogicalID, governed(row, row.UpdateReplacePolicy), retry.ForDelete(retry.Classifier{}), true)
 	if err != nil {

@@ -100,6 +100,27 @@ func absent(err error) bool {
 	return ok && api.ErrorCode() == "ValidationError" && strings.Contains(api.ErrorMessage(), "does not exist")
 }
 
+// Status is that of a stack by name, "" when there is none, or only the shell of
+// one: it was never made, or nothing of it was left.
+func (c *Client) Status(ctx context.Context, name string) (string, error) {
+	out, err := c.API.DescribeStacks(ctx, &sdk.DescribeStacksInput{StackName: &name})
+	if absent(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look up CloudFormation stack %s: %w", name, err)
+	}
+	if len(out.Stacks) == 0 {
+		return "", nil
+	}
+	switch status := out.Stacks[0].StackStatus; status {
+	case types.StackStatusDeleteComplete, types.StackStatusReviewInProgress, types.StackStatusRollbackComplete:
+		return "", nil
+	default:
+		return string(status), nil
+	}
+}
+
 // Stack reads a stack by name or id. One that is not there, or deleted, is nil.
 func (c *Client) Stack(ctx context.Context, name string) (*Stack, error) {
 	out, err := c.API.DescribeStacks(ctx, &sdk.DescribeStacksInput{StackName: &name})

@@ -64,6 +64,8 @@ type Request struct {
 	// Name is the physical name to create under: declared or generated, "" for
 	// types that have none. NameProperty is the property that it belongs to.
 	Name, NameProperty string
+	// Declared tells that the template gave the name.
+	Declared bool
 	// Token makes a create that takes a client token safe to repeat.
 	Token string
 	// OwnerTag, when set, is the value of the tag OwnerTagKey that a create adds,

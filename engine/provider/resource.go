@@ -72,6 +72,12 @@ type Resource struct {
 	// an exact key: natural key, token or ownership tag. "" for nothing.
 	Find func(ctx context.Context, r *Request) (physicalID string, err error)
 
+	// PutOn, when not nil, tells that Create is answered with what is there
+	// already, or overwrites it, and that nothing tells that afterwards; it names
+	// the properties that say what the resource is put on. Types with a Lookup do
+	// so too, and are told by that.
+	PutOn []string
+
 	// Adopt gives the id under which an existing resource is recorded, of the
 	// request's properties and its PhysicalID, which is what CloudFormation calls
 	// it. nil: the same.

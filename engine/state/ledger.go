@@ -82,6 +82,20 @@ func (l *Ledger) Nonce() string {
 // Open returns what earlier runs intended and no record answers, by logical id.
 func (l *Ledger) Open() map[string]Entry { return maps.Clone(l.before.Load().sent) }
 
+// Sent returns what is written down of a create, also of one that a row answers,
+// and the value of the tag that it gave. Of nothing it is the zero Entry.
+func (l *Ledger) Sent(logicalID string) (e Entry, ownerTag string) {
+	if l.unusable != nil {
+		return Entry{}, ""
+	}
+	d := l.series.current()
+	e, ok := d.sent[logicalID]
+	if !ok {
+		return Entry{}, ""
+	}
+	return e, e.OwnerTag(d.nonce, logicalID)
+}
+
 // Abandoned is the latest moment at which the run that left the open entries
 // can have made something; the zero time when that is not known.
 func (l *Ledger) Abandoned() time.Time {

@@ -284,6 +284,25 @@ func TestLedgerSettles(t *testing.T) {
 			t.Errorf("ledger %+v", d)
 		}
 	})
+	t.Run("what a rollback needs to know stays as it was", func(t *testing.T) {
+		c, k := shop(t)
+		c.PutObject(bucket, ledgerKey, []byte(`{"ledgerVersion":1,"nonce":"n","sent":{
+"A":{"base":"create:AWS::SQS::Queue","token":"t","firstSentAt":5},"B":{"base":"create:AWS::SQS::Queue","token":"u","firstSentAt":5}}}`))
+		r := recordOf("A", typeQueue, url+"A", "B", typeQueue, url+"B")
+		l := k.OpenLedger(t.Context(), true, r)
+		if err := l.Settle(t.Context(), Settlement{Record: r, Keep: func(id string, _ *Resource) bool { return id == "A" }}); err != nil {
+			t.Fatal(err)
+		}
+		if d := c.ledger(t); len(d.sent) != 1 || d.sent["A"].FirstSentAt != 5 || d.sent["A"].FailedAt != 0 {
+			t.Errorf("ledger %+v", d)
+		}
+		if e, tag := l.Sent("A"); e.Token != "t" || tag != "t" || len(l.Open()) != 0 {
+			t.Errorf("sent: %+v with tag %q, open: %v", e, tag, l.Open())
+		}
+		if e, tag := l.Sent("B"); e.Base != "" || tag != "" {
+			t.Errorf("not kept, and sent: %+v with tag %q", e, tag)
+		}
+	})
 	t.Run("with the last entry goes what bounded it", func(t *testing.T) {
 		c, k := shop(t)
 		c.PutObject(bucket, ledgerKey, []byte(`{"ledgerVersion":1,"nonce":"n","abandonedAt":9,"sent":{

@@ -30,15 +30,15 @@ func (r Retention) drops(ids []string, now time.Time) []string {
 	if r == (Retention{}) {
 		r.Newest = runsKept
 	}
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return runStart(id).IsZero() })
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return RunBegan(id).IsZero() })
 	slices.Sort(ids)
 	slices.Reverse(ids)
 	ids = ids[min(r.Newest, len(ids)):]
-	return slices.DeleteFunc(ids, func(id string) bool { return r.OlderThan > 0 && now.Sub(runStart(id)) <= r.OlderThan })
+	return slices.DeleteFunc(ids, func(id string) bool { return r.OlderThan > 0 && now.Sub(RunBegan(id)) <= r.OlderThan })
 }
 
-// runStart is when a run began, by its name; the zero time for other names.
-func runStart(id string) time.Time {
+// RunBegan is when a run began, by its id; the zero time for other names.
+func RunBegan(id string) time.Time {
 	stamp, _, _ := strings.Cut(id, "-")
 	if len(stamp) != len(runTime)+len("000Z") || !strings.HasSuffix(stamp, "Z") {
 		return time.Time{}

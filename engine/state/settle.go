@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 )
 
@@ -46,7 +45,8 @@ func refusedOutright(err error) bool {
 	answered, open := false, false
 	var walk func(error)
 	walk = func(err error) {
-		if re, ok := err.(*awshttp.ResponseError); ok {
+		// Not all services' errors of a response are of one type.
+		if re, ok := err.(interface{ HTTPStatusCode() int }); ok {
 			answered = true
 			switch s := re.HTTPStatusCode(); {
 			case s < 400, s >= 500, s == http.StatusRequestTimeout, s == http.StatusTooManyRequests:
@@ -83,6 +83,9 @@ type Settlement struct {
 	// Fates are those of this run's creates, by logical id. A create of it that
 	// is neither recorded nor named here counts as FateUnknown.
 	Fates map[string]Fate
+	// Keep, when not nil, tells which of the entries that the record answers stay:
+	// a rollback to come has to know what their creates made.
+	Keep func(logicalID string, row *Resource) bool
 	// Sealed, when not zero, is when the run let go of what is FateOpen.
 	Sealed time.Time
 }
@@ -140,10 +143,14 @@ func (d *ledgerDoc) settle(s Settlement, now time.Time) (changed bool) {
 	before := d.clone()
 	maps.DeleteFunc(d.sent, func(id string, e Entry) bool {
 		fate, named := s.Fates[id]
-		return e.done(s.Record.Row(id)) || named && fate == FateOver || d.fresh[id] && fate == FateNothing
+		row := s.Record.Row(id)
+		if e.done(row) && s.Keep != nil && s.Keep(id, row) {
+			return false
+		}
+		return e.done(row) || named && fate == FateOver || d.fresh[id] && fate == FateNothing
 	})
 	for id, e := range d.sent {
-		if d.fresh[id] && s.Fates[id] == FateUnknown && e.FailedAt == 0 {
+		if d.fresh[id] && s.Fates[id] == FateUnknown && e.FailedAt == 0 && !e.done(s.Record.Row(id)) {
 			e.FailedAt = now.UnixMilli()
 			d.sent[id] = e
 		}

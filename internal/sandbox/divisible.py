@@ -1,7 +1,11 @@
 """moto_server, which can be divided: asked to, it forks, and the copy answers
 at an address of its own from what there was. Copies are what a snapshot is.
+
+Its creates under a name that is taken do to tags what AWS's do: see CREATES.
 """
 
+import importlib
+import inspect
 import os
 import signal
 import threading
@@ -9,7 +13,90 @@ import threading
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-moto = DomainDispatcherApplication(create_backend_app)
+
+def untouched(there, call):
+    """Puts what is put, and leaves the tags of what is there as they are."""
+    call.arguments["tags"] = None
+
+
+def answered(there, call):
+    """Hands out what is there."""
+    return there
+
+
+def refused(there, call):
+    """Hands out what is there to who asks for the tags that it has."""
+    tags = call.arguments.get("tags") or {}
+    if tags != (there.tags or {}):
+        raise importlib.import_module("moto.sqs.exceptions").QueueAlreadyExists("A queue already exists with the same name and different tags")
+
+
+def named(resources):
+    return lambda backend, a: next((r for r in getattr(backend, resources).values() if r.name == a["name"]), None)
+
+
+# By service, as moto tells them apart: the backend's class, its creates, how what has
+# the name is found, and what becomes of it.
+CREATES = {
+    "sqs": [("sqs.models.SQSBackend", "create_queue", lambda backend, a: backend.queues.get(a["name"]), refused)],
+    "ecs": [("ecs.models.EC2ContainerServiceBackend", "create_cluster", lambda backend, a: active(backend.clusters.get(a["cluster_name"])), answered)],
+    "events": [("events.models.EventsBackend", "put_rule", lambda backend, a: rule_of(backend, a), untouched)],
+    "cloudwatch": [("cloudwatch.models.CloudWatchBackend", "put_metric_alarm", lambda backend, a: backend.alarms.get(a["name"]), untouched)],
+    "elb": [  # both generations
+        ("elbv2.models.ELBv2Backend", "create_load_balancer", named("load_balancers"), answered),
+        ("elbv2.models.ELBv2Backend", "create_target_group", named("target_groups"), answered),
+    ],
+}
+
+
+def active(cluster):
+    return cluster if cluster and cluster.status == "ACTIVE" else None
+
+
+def rule_of(backend, a):
+    bus = backend.event_buses.get(backend._normalize_event_bus_arn(a.get("event_bus_arn")))
+    return bus and bus.rules.get(a["name"])
+
+
+def like_aws(kind, create, find, then):
+    original = getattr(kind, create)
+    signature = inspect.signature(original)
+
+    def wrapped(self, *args, **kwargs):
+        call = signature.bind(self, *args, **kwargs)
+        there = find(self, call.arguments)
+        return (there and then(there, call)) or original(*call.args, **call.kwargs)
+
+    setattr(kind, create, wrapped)
+
+
+def tag_dashboards():
+    """moto does not take the tags of a dashboard."""
+    responses = importlib.import_module("moto.cloudwatch.responses").CloudWatchResponse
+    original = responses.put_dashboard
+
+    def wrapped(self):
+        name, backend = self._get_param("DashboardName"), self.cloudwatch_backend
+        there, answer = name in backend.dashboards, original(self)
+        tags = self._get_param("Tags")
+        if tags and not there:
+            backend.tagger.tag_resource(backend.dashboards[name].arn, tags)
+        return answer
+
+    responses.put_dashboard = wrapped
+
+
+def backend_app(service):
+    app = create_backend_app(service)
+    for kind, *create in CREATES.get(service, ()):
+        module, _, name = kind.rpartition(".")
+        like_aws(getattr(importlib.import_module(f"moto.{module}"), name), *create)
+    if service == "cloudwatch":
+        tag_dashboards()
+    return app
+
+
+moto = DomainDispatcherApplication(backend_app)
 moto.debug = True
 
 

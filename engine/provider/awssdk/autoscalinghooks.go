@@ -33,6 +33,7 @@ func lifecycleHook() provider.Resource {
 	}
 	return keyed(k, provider.Resource{
 		Type:    "AWS::AutoScaling::LifecycleHook",
+		PutOn:   []string{"AutoScalingGroupName"},
 		Name:    "LifecycleHookName",
 		Inputs:  []provider.Input{putHookInput},
 		Updates: []provider.Input{putHookInput},

@@ -258,6 +258,25 @@ func takenBack(h *provider.Holder) bool {
 	return ours
 }
 
+// read tells tags that were read and are none from those that could not be.
+func read(tags map[string]string) map[string]string {
+	if tags == nil {
+		return map[string]string{}
+	}
+	return tags
+}
+
+// tagsOfFound are the tags for a resource that a create found under its name.
+// Under a declared one the tag that proves who made it is not among them: this
+// create did not.
+func tagsOfFound(r *provider.Request) map[string]string {
+	tags := provider.TagMap(r.Properties.Value("Tags"))
+	if r.Declared {
+		delete(tags, provider.OwnerTagKey)
+	}
+	return tags
+}
+
 // asExisting returns the request as an update of what is there already.
 func asExisting(r *provider.Request, id string) *provider.Request {
 	c := *r

@@ -79,6 +79,7 @@ var (
 func anomalyDetector() provider.Resource {
 	return provider.Resource{
 		Type:    "AWS::CloudWatch::AnomalyDetector",
+		PutOn:   []string{},
 		Inputs:  []provider.Input{putDetectorInput},
 		Updates: []provider.Input{putDetectorInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {

@@ -152,6 +152,7 @@ var associateRouteTableInput = provider.Bind[ec2.AssociateRouteTableInput](provi
 func routeTableAssociation() provider.Resource {
 	return provider.Resource{
 		Type:   "AWS::EC2::SubnetRouteTableAssociation",
+		PutOn:  []string{"SubnetId"},
 		Inputs: []provider.Input{associateRouteTableInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			out, err := provider.Invoke(ctx, r, ec2Once, (*ec2.Client).AssociateRouteTable, associateRouteTableInput)

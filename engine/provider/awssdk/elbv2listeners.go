@@ -33,6 +33,7 @@ var (
 func listener() provider.Resource {
 	return provider.Resource{
 		Type:    "AWS::ElasticLoadBalancingV2::Listener",
+		PutOn:   []string{"LoadBalancerArn"},
 		Inputs:  []provider.Input{createListenerInput},
 		Updates: []provider.Input{modifyListenerInput},
 		Satellites: []provider.Satellite{

@@ -114,8 +114,9 @@ func rule() provider.Resource {
 			} else if err != nil {
 				return nil, err
 			}
-			h := &provider.Holder{PhysicalID: aws.ToString(out.Arn), Tags: map[string]string{}}
+			h := &provider.Holder{PhysicalID: aws.ToString(out.Arn)}
 			if out, err := eventsClient(r.Session).ListTagsForResource(ctx, &eventbridge.ListTagsForResourceInput{ResourceARN: out.Arn}); err == nil {
+				h.Tags = map[string]string{}
 				for _, t := range out.Tags {
 					h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
 				}

@@ -127,8 +127,9 @@ func inlinePolicy() provider.Resource {
 		})
 	}
 	return provider.Resource{
-		Type: "AWS::IAM::Policy",
-		Name: "PolicyName",
+		Type:  "AWS::IAM::Policy",
+		PutOn: []string{"Roles", "Users", "Groups"},
+		Name:  "PolicyName",
 		Satellites: []provider.Satellite{{
 			Properties: []string{"PolicyDocument", "Roles", "Users", "Groups"},
 			Put: func(ctx context.Context, r *provider.Request) error {

@@ -31,6 +31,7 @@ func userToGroup() provider.Resource {
 	}
 	return provider.Resource{
 		Type:    "AWS::IAM::UserToGroupAddition",
+		PutOn:   []string{"GroupName"},
 		Handled: []string{"GroupName", "Users"},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			return provider.Created{PhysicalID: r.Stack.Name + "-" + r.LogicalID}, join(ctx, r, texts(r.Properties, "Users"))

@@ -96,6 +96,7 @@ var functionActive = &provider.Waiter{
 func lambdaVersion() provider.Resource {
 	return provider.Resource{
 		Type:   "AWS::Lambda::Version",
+		PutOn:  []string{"FunctionName"},
 		Inputs: []provider.Input{publishVersionInput},
 		Satellites: []provider.Satellite{
 			provisionedConcurrency(),
@@ -214,6 +215,7 @@ func eventInvokeConfig() provider.Resource {
 	}
 	return provider.Resource{
 		Type:   "AWS::Lambda::EventInvokeConfig",
+		PutOn:  []string{"FunctionName"},
 		Inputs: []provider.Input{eventInvokeInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			if err := put(ctx, r); err != nil {

@@ -146,8 +146,8 @@ func createLogGroup(ctx context.Context, r *provider.Request) (provider.Created,
 			return provider.Created{}, err
 		}
 	}
-	if len(in.Tags) > 0 {
-		if _, err := c.TagResource(ctx, &logs.TagResourceInput{ResourceArn: aws.String(logGroupARN(&taken)), Tags: in.Tags}); err != nil {
+	if tags := tagsOfFound(r); len(tags) > 0 {
+		if _, err := c.TagResource(ctx, &logs.TagResourceInput{ResourceArn: aws.String(logGroupARN(&taken)), Tags: tags}); err != nil {
 			return provider.Created{}, err
 		}
 	}
@@ -235,7 +235,7 @@ func logGroupHolder(ctx context.Context, r *provider.Request, g types.LogGroup) 
 	h := &provider.Holder{PhysicalID: r.Name, Created: time.UnixMilli(aws.ToInt64(g.CreationTime))}
 	group := strings.TrimSuffix(aws.ToString(g.Arn), ":*")
 	if out, err := logsClient(r.Session).ListTagsForResource(ctx, &logs.ListTagsForResourceInput{ResourceArn: &group}); err == nil {
-		h.Tags = out.Tags
+		h.Tags = read(out.Tags)
 	}
 	return h
 }

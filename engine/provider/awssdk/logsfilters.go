@@ -41,6 +41,7 @@ func filterName(r *provider.Request) string {
 func subscriptionFilter() provider.Resource {
 	return provider.Resource{
 		Type:   "AWS::Logs::SubscriptionFilter",
+		PutOn:  []string{"LogGroupName"},
 		Inputs: []provider.Input{subscriptionFilterInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			if _, err := provider.Invoke(ctx, r, logsClient, (*logs.Client).PutSubscriptionFilter, subscriptionFilterInput); err != nil {
@@ -67,6 +68,7 @@ func subscriptionFilter() provider.Resource {
 func metricFilter() provider.Resource {
 	return provider.Resource{
 		Type:   "AWS::Logs::MetricFilter",
+		PutOn:  []string{"LogGroupName"},
 		Inputs: []provider.Input{metricFilterInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			if _, err := provider.Invoke(ctx, r, logsClient, (*logs.Client).PutMetricFilter, metricFilterInput); err != nil {

@@ -47,6 +47,7 @@ func logsResourcePolicy() provider.Resource {
 	k := composite{"PolicyName"}
 	return keyed(k, provider.Resource{
 		Type:    "AWS::Logs::ResourcePolicy",
+		PutOn:   []string{},
 		Inputs:  []provider.Input{putLogsPolicyInput},
 		Updates: []provider.Input{putLogsPolicyInput},
 		Create:  k.made(provider.Call(logsClient, (*logs.Client).PutResourcePolicy, putLogsPolicyInput)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -45,17 +46,56 @@ var createBucketInput = provider.Bind[s3.CreateBucketInput](
 		if r.OwnerTag != "" {
 			config.Tags = []types.Tag{ownerTag(r)}
 		}
+		if r.OwnerTag != "" && r.Declared {
+			config.Tags = append(config.Tags, bucketTagSet(provider.TagMap(r.Properties.Value("Tags")))...)
+		}
 		if config.LocationConstraint != "" || config.Tags != nil {
 			in.CreateBucketConfiguration = config
 		}
 		return nil
 	}))
 
-// ownerTag proves whose create it is. The template's own tags are not part of
-// that call: a bucket that was there already, and is taken back, would not get
-// them.
+// ownerTag proves whose create it is. Under a generated name the template's own
+// tags are not part of that call: a bucket that was there already, and is taken
+// back, would not get them. Under a declared one they are: whoever's bucket
+// there was, see putBucketTags.
 func ownerTag(r *provider.Request) types.Tag {
 	return types.Tag{Key: aws.String(provider.OwnerTagKey), Value: &r.OwnerTag}
+}
+
+func bucketTagSet(tags map[string]string) (set []types.Tag) {
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		set = append(set, types.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
+	}
+	return set
+}
+
+// putBucketTags replaces all tags that there are. Those of a create include the
+// one that proves whose it is, if it is: in us-east-1 a create of a bucket that
+// is there already is answered like any other. So under a declared name a look
+// tells whether the create has set the tags; a bucket on which it did not was
+// there before.
+func putBucketTags(ctx context.Context, r *provider.Request, tags map[string]string) error {
+	c := S3Client(r.Session)
+	if len(tags) == 0 {
+		_, err := c.DeleteBucketTagging(ctx, &s3.DeleteBucketTaggingInput{Bucket: &r.PhysicalID})
+		return err
+	}
+	set := bucketTagSet(tags)
+	ours := r.OwnerTag != ""
+	if ours && r.Declared {
+		there, _ := bucketTags(ctx, r, r.PhysicalID)
+		ours = there[provider.OwnerTagKey] == r.OwnerTag
+		delete(there, provider.OwnerTagKey)
+		if ours && maps.Equal(there, tags) {
+			return nil
+		}
+	}
+	if ours {
+		set = append(set, ownerTag(r))
+	}
+	_, err := c.PutBucketTagging(ctx, &s3.PutBucketTaggingInput{Bucket: &r.PhysicalID, Tagging: &types.Tagging{TagSet: set}})
+	return err
 }
 
 // autoDelete is the tag by which a CDK app says that the bucket's objects go
@@ -74,21 +114,7 @@ func bucket() provider.Resource {
 		Satellites: append(bucketParts(), bucketMetadata()...),
 		Tags: provider.Tags{
 			Property: "Tags",
-			Set: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
-				if len(tags) == 0 {
-					_, err := S3Client(r.Session).DeleteBucketTagging(ctx, &s3.DeleteBucketTaggingInput{Bucket: &r.PhysicalID})
-					return err
-				}
-				set := &types.Tagging{}
-				for k, v := range tags {
-					set.TagSet = append(set.TagSet, types.Tag{Key: aws.String(k), Value: aws.String(v)})
-				}
-				if r.OwnerTag != "" {
-					set.TagSet = append(set.TagSet, ownerTag(r)) // it replaces all that there are
-				}
-				_, err := S3Client(r.Session).PutBucketTagging(ctx, &s3.PutBucketTaggingInput{Bucket: &r.PhysicalID, Tagging: set})
-				return err
-			},
+			Set:      putBucketTags,
 		},
 		// Whether the name may be taken back was decided before the create. In
 		// us-east-1 creating one's own bucket again succeeds, elsewhere it is told.
@@ -151,13 +177,25 @@ func lookupBucket(ctx context.Context, r *provider.Request) (*provider.Holder, e
 	if err != nil {
 		return nil, err
 	}
-	h := &provider.Holder{PhysicalID: r.Name, Tags: map[string]string{}}
-	if out, err := c.GetBucketTagging(ctx, &s3.GetBucketTaggingInput{Bucket: &r.Name}); err == nil {
-		for _, t := range out.TagSet {
-			h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-		}
-	}
+	h := &provider.Holder{PhysicalID: r.Name}
+	h.Tags, _ = bucketTags(ctx, r, r.Name) // without them it has the other evidence
 	return h, nil
+}
+
+// bucketTags are the tags of a bucket.
+func bucketTags(ctx context.Context, r *provider.Request, name string) (map[string]string, error) {
+	out, err := S3Client(r.Session).GetBucketTagging(ctx, &s3.GetBucketTaggingInput{Bucket: &name})
+	tags := map[string]string{}
+	if provider.HasCode(err, "NoSuchTagSet") {
+		return tags, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range out.TagSet {
+		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return tags, nil
 }
 
 // deleteBucket deletes a bucket that is empty, or that the app said may be
@@ -203,6 +241,7 @@ var putBucketPolicyInput = provider.Bind[s3.PutBucketPolicyInput](provider.Renam
 func bucketPolicy() provider.Resource {
 	return provider.Resource{
 		Type:   "AWS::S3::BucketPolicy",
+		PutOn:  []string{"Bucket"},
 		Inputs: []provider.Input{putBucketPolicyInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			if _, err := provider.Invoke(ctx, r, S3Client, (*s3.Client).PutBucketPolicy, putBucketPolicyInput); err != nil {

@@ -208,6 +208,7 @@ var putSecretPolicyInput = provider.Bind[secretsmanager.PutResourcePolicyInput](
 func secretPolicy() provider.Resource {
 	return provider.Resource{
 		Type:    "AWS::SecretsManager::ResourcePolicy",
+		PutOn:   []string{"SecretId"},
 		Inputs:  []provider.Input{putSecretPolicyInput},
 		Updates: []provider.Input{putSecretPolicyInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {

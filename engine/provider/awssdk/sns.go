@@ -115,8 +115,9 @@ func lookupTopic(ctx context.Context, r *provider.Request) (*provider.Holder, er
 	} else if err != nil {
 		return nil, err
 	}
-	h := &provider.Holder{PhysicalID: id, Tags: map[string]string{}}
+	h := &provider.Holder{PhysicalID: id}
 	if out, err := snsClient(r.Session).ListTagsForResource(ctx, &sns.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
+		h.Tags = map[string]string{}
 		for _, t := range out.Tags {
 			h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
 		}
@@ -151,7 +152,7 @@ func takeTopicBack(ctx context.Context, r *provider.Request, refusal error) (pro
 	if _, err := updateTopic(ctx, kept, provider.Compare(kept.Previous, kept.Properties)); err != nil {
 		return provider.Created{}, err
 	}
-	if tags := provider.TagMap(r.Properties.Value("Tags")); len(tags) > 0 {
+	if tags := tagsOfFound(r); len(tags) > 0 {
 		if err := tagTopic(ctx, kept, tags); err != nil {
 			return provider.Created{}, err
 		}

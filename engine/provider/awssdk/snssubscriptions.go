@@ -49,6 +49,7 @@ func subscription() provider.Resource {
 	}
 	return provider.Resource{
 		Type:    "AWS::SNS::Subscription",
+		PutOn:   []string{"TopicArn"},
 		Inputs:  []provider.Input{subscribeInput},
 		Handled: []string{"Region"},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
@@ -158,7 +159,8 @@ func topicPolicy() provider.Resource {
 		return strings.Split(r.PhysicalID, ",")
 	}
 	return provider.Resource{
-		Type: "AWS::SNS::TopicPolicy",
+		Type:  "AWS::SNS::TopicPolicy",
+		PutOn: []string{"Topics"},
 		Satellites: []provider.Satellite{{
 			Properties: []string{"Topics", "PolicyDocument"},
 			Put: func(ctx context.Context, r *provider.Request) error {

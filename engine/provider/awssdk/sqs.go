@@ -131,10 +131,16 @@ func takeQueueBack(ctx context.Context, r *provider.Request, refusal error) (pro
 		return provider.Created{}, refusal
 	}
 	kept := asExisting(r, h.PhysicalID)
-	if _, err := provider.Invoke(ctx, kept, sqsClient, (*sqs.Client).SetQueueAttributes, setQueueInput); err != nil {
+	in, err := setQueueInput.Input(kept)
+	if err != nil {
 		return provider.Created{}, err
 	}
-	if tags := provider.TagMap(r.Properties.Value("Tags")); len(tags) > 0 {
+	if len(in.Attributes) > 0 {
+		if _, err := sqsClient(r.Session).SetQueueAttributes(ctx, in); err != nil {
+			return provider.Created{}, err
+		}
+	}
+	if tags := tagsOfFound(r); len(tags) > 0 {
 		if _, err := sqsClient(r.Session).TagQueue(ctx, &sqs.TagQueueInput{QueueUrl: &h.PhysicalID, Tags: tags}); err != nil {
 			return provider.Created{}, err
 		}
@@ -204,7 +210,7 @@ func lookupQueue(ctx context.Context, r *provider.Request) (*provider.Holder, er
 		h.Created = time.Unix(int64(s), 0)
 	}
 	if tags, err := sqsClient(r.Session).ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: out.QueueUrl}); err == nil {
-		h.Tags = tags.Tags
+		h.Tags = read(tags.Tags)
 	}
 	return h, nil
 }
@@ -230,7 +236,8 @@ func queuePolicy() provider.Resource {
 		})
 	}
 	return provider.Resource{
-		Type: "AWS::SQS::QueuePolicy",
+		Type:  "AWS::SQS::QueuePolicy",
+		PutOn: []string{"Queues"},
 		Satellites: []provider.Satellite{{
 			Properties: []string{"Queues", "PolicyDocument"},
 			Put: func(ctx context.Context, r *provider.Request) error {

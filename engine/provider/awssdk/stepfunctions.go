@@ -118,8 +118,9 @@ func lookupMachine(ctx context.Context, r *provider.Request) (*provider.Holder, 
 	} else if err != nil {
 		return nil, err
 	}
-	h := &provider.Holder{PhysicalID: id, Created: aws.ToTime(out.CreationDate), Tags: map[string]string{}}
+	h := &provider.Holder{PhysicalID: id, Created: aws.ToTime(out.CreationDate)}
 	if out, err := sfnClient(r.Session).ListTagsForResource(ctx, &sfn.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
+		h.Tags = map[string]string{}
 		for _, t := range out.Tags {
 			h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
 		}
@@ -140,7 +141,7 @@ func takeMachineBack(ctx context.Context, r *provider.Request, refusal error) (p
 	if err != nil {
 		return provider.Created{}, err
 	}
-	if tags := provider.TagMap(r.Properties.Value("Tags")); len(tags) > 0 {
+	if tags := tagsOfFound(r); len(tags) > 0 {
 		if err := tagMachine(ctx, kept, tags); err != nil {
 			return provider.Created{}, err
 		}

@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/org/cdkd-action/engine/authorship"
+	"github.com/org/cdkd-action/engine/state"
+)
+
+// A create that may be answered with what somebody else made is on trial until
+// its deploy has succeeded: the ledger keeps it so long, and who undoes it
+// before asks first whether it made what it was answered with.
+
+// onTrial tells whether the create of a row may have been answered with what was
+// there: it is an upsert, and its name was not looked up before.
+func (d *deployment) onTrial(logicalID string, row *state.Resource) bool {
+	driver := d.router.Driver(row.ResourceType)
+	switch {
+	case driver == nil, row.ProvisionedBy == state.ByCloudControl:
+		return false
+	case driver.Resource().Lookup != nil:
+		return d.declared(logicalID, row)
+	}
+	return driver.Resource().PutOn != nil
+}
+
+// sentCreate is what the ledger says of a create of a row that is on trial.
+func (d *deployment) sentCreate(ctx context.Context, logicalID string, row *state.Resource) (authorship.Create, bool) {
+	if !d.onTrial(logicalID, row) {
+		return authorship.Create{}, false
+	}
+	entry, tag := d.ledger(ctx).Sent(logicalID)
+	if entry.Type() != row.ResourceType {
+		return authorship.Create{}, false
+	}
+	return authorship.Create{Sent: time.UnixMilli(entry.FirstSentAt), Tag: tag}, true
+}
+
+// doubt says why a row that a create made is not to be deleted with it, "" when
+// it may be. began is when the run that sent the create began, which tells in the
+// ledger's place.
+func (d *deployment) doubt(ctx context.Context, logicalID string, row *state.Resource, began time.Time) string {
+	if !d.onTrial(logicalID, row) {
+		return ""
+	}
+	if create, ok := d.sentCreate(ctx, logicalID, row); ok {
+		return d.tried(ctx, logicalID, row, create)
+	}
+	return d.doubtOf(ctx, logicalID, row, authorship.Create{Sent: began})
+}
+
+// tried is doubt by what the ledger says, which does not have to say it again once
+// it is proved that the create made the row: from then on that is the stack's own.
+func (d *deployment) tried(ctx context.Context, logicalID string, row *state.Resource, create authorship.Create) string {
+	doubt := d.doubtOf(ctx, logicalID, row, create)
+	if doubt == "" {
+		if err := d.ledger(ctx).Drop(ctx, logicalID); err != nil {
+			d.observe(Event{Kind: Detail, LogicalID: logicalID, Type: row.ResourceType, Text: err.Error()}) // the next run asks again
+		}
+	}
+	return doubt
+}
+
+func (d *deployment) doubtOf(ctx context.Context, logicalID string, row *state.Resource, create authorship.Create) string {
+	driver := d.router.Driver(row.ResourceType)
+	if driver.Resource().Lookup == nil {
+		return d.doubtOfPart(ctx, row, driver.Resource().PutOn)
+	}
+	d.mu.Lock()
+	doubt, known := d.doubts[logicalID]
+	d.mu.Unlock()
+	if known {
+		return doubt
+	}
+	req := d.request(logicalID, row.ResourceType)
+	req.Properties, req.Name = row.Properties, state.NameIn(row.ResourceType, row.PhysicalID)
+	held, err := driver.Lookup(ctx, req)
+	switch {
+	case err != nil:
+		doubt = fmt.Sprintf("nothing proves that this stack made it: who made it could not be looked up: %v", err)
+	case held == nil, !state.SameResource(row.ResourceType, held.PhysicalID, row.PhysicalID):
+		doubt = "" // it is gone
+	default:
+		doubt = authorship.Doubt(create, held)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.doubts == nil {
+		d.doubts = map[string]string{}
+	}
+	d.doubts[logicalID] = doubt
+	return doubt
+}
+
+// doubtOfPart is doubtOf for what is put on other resources. It is this stack's
+// where those are; on somebody else's it may have been there before.
+func (d *deployment) doubtOfPart(ctx context.Context, row *state.Resource, properties []string) string {
+	sure := false
+	for _, property := range properties {
+		var on []any
+		switch v := row.Properties.Value(property).(type) {
+		case nil:
+			continue
+		case []any:
+			on = v
+		default:
+			on = []any{v}
+		}
+		for _, v := range on {
+			if text, _ := v.(string); !d.ownsPlace(ctx, text) {
+				return "nothing proves that this stack made it: what its " + property + " names is not this stack's own, and such a create overwrites what is there"
+			}
+			sure = true
+		}
+	}
+	if sure {
+		return ""
+	}
+	return "nothing proves that this stack made it: such a create overwrites what is there"
+}
+
+// ownsPlace tells whether the stack, or one that it is nested in, has a resource
+// of its own of that id, ARN or name.
+func (d *deployment) ownsPlace(ctx context.Context, place string) bool {
+	if place == "" {
+		return false
+	}
+	for at := d; at != nil; at = at.t.parent {
+		if at.planned == nil {
+			continue
+		}
+		at.world.mu.Lock()
+		var id string
+		var found *state.Resource
+		for other, row := range at.world.record.Resources {
+			if !d.isPlace(row) {
+				continue
+			}
+			if row.PhysicalID == place || state.NameIn(row.ResourceType, row.PhysicalID) == place || row.Attributes.Value("Arn") == place {
+				id, found = other, row
+			}
+		}
+		at.world.mu.Unlock()
+		if found == nil {
+			continue
+		}
+		create, tried := at.sentCreate(ctx, id, found)
+		return !tried || at.doubtOf(ctx, id, found, create) == ""
+	}
+	return false
+}
+
+// isPlace tells whether something can be put on a row's resource. What is put on
+// one itself may be known by the other's id, and a handler's ids say nothing.
+func (d *deployment) isPlace(row *state.Resource) bool {
+	if isCustom(row.ResourceType) || row.ResourceType == nestedType {
+		return false
+	}
+	driver := d.router.Driver(row.ResourceType)
+	return driver == nil || driver.Resource().PutOn == nil
+}
+
+// leave takes a resource off the record that may be somebody else's, and says so.
+func (d *deployment) leave(logicalID string, row *state.Resource, doubt string, event, operation string) {
+	reason, remedy := leftText(d.t.Name, logicalID, row, doubt)
+	d.change(func(r *state.Record) { r.Remove(logicalID) })
+	if d.creates != nil {
+		d.forgetStray(logicalID)
+	}
+	d.mu.Lock()
+	d.others++
+	d.mu.Unlock()
+	d.left(logicalID, row.ResourceType, row.PhysicalID, reason, remedy)
+	d.emit(state.Event{EventType: event, Operation: operation, LogicalID: logicalID,
+		ResourceType: row.ResourceType, PhysicalID: row.PhysicalID, Reason: d.e.config.Secrets.Mask(reason)})
+}
+
+// leftText says why a resource is left, and what to do about it.
+func leftText(stack, logicalID string, row *state.Resource, doubt string) (reason, remedy string) {
+	return "it was kept, and is not on record any more: " + doubt + "; what the deploy changed of it cannot be put back",
+		"look at it: if it is somebody else's, put right what the deploy changed, and give the resource another name in the app, which takes it over again otherwise; " +
+			"if it is left of this deploy, delete it by hand; if it is to be this stack's, " + state.ImportAdvice(stack, logicalID, row.PhysicalID)
+}
+
+// forgetCreates takes creates off the ledger that were undone.
+func (d *deployment) forgetCreates(ctx context.Context, operations []*state.Operation) {
+	var ids []string
+	for _, op := range operations {
+		if op.ChangeType == state.OpCreate && d.world.row(op.LogicalID) == nil {
+			ids = append(ids, op.LogicalID)
+		}
+	}
+	ledger := d.ledger(ctx)
+	ids = slices.DeleteFunc(ids, func(id string) bool { e, _ := ledger.Sent(id); return e.Base == "" })
+	if ids == nil {
+		return
+	}
+	if err := ledger.Drop(ctx, ids...); err != nil {
+		d.warn("%v", err)
+	}
+}

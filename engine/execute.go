@@ -330,7 +330,7 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 	ev := Event{Action: plan.Update, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: row.PhysicalID}
 	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
 		var err error
-		updated, err = d.provider(decision, retry.ForCreate(retry.Classifier{})).Update(ctx, req)
+		updated, err = d.provider(d.lasting(decision, c.LogicalID, row), retry.ForCreate(retry.Classifier{})).Update(ctx, req)
 		return updated.PhysicalID, err
 	})
 	d.arrive(f, err)

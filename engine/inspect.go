@@ -185,6 +185,7 @@ type Unlocked struct {
 	Stack, Region string
 	Holder        *state.LockRecord // nil: there was no lock that could be read
 	There         bool              // something stood in the lock's place
+	Unknown       bool              // there was no lock, nor is anything recorded of the stack
 	Err           error
 }
 
@@ -210,7 +211,12 @@ func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string
 		}
 		for _, r := range regions {
 			u := Unlocked{Stack: stack, Region: r}
-			u.Holder, u.There, u.Err = store.Stack(stack, r).ForceUnlock(ctx)
+			place := store.Stack(stack, r)
+			u.Holder, u.There, u.Err = place.ForceUnlock(ctx)
+			if u.Err == nil && !u.There {
+				present, err := place.Presence(ctx)
+				u.Unknown = err == nil && present.Listed && !present.Record
+			}
 			if errors.Is(u.Err, context.Canceled) {
 				return done, u.Err
 			}

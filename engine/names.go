@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -146,12 +147,15 @@ func reappears(typ string) bool { return typ == "AWS::SQS::Queue" || typ == "AWS
 func (d *deployment) awaitName(ctx context.Context, n *nameCheck) error {
 	const again, limit = 10 * time.Second, 65 * time.Second
 	start := time.Now()
-	for n.refusal != nil {
+	for said := false; n.refusal != nil; said = true {
 		var held *state.NameHeldError
 		if !errors.As(n.refusal, &held) || !reappears(n.request.Type) || time.Since(start) >= limit {
 			return n.refusal
 		}
-		d.observe(Event{Kind: Detail, LogicalID: n.request.LogicalID, Type: n.request.Type, Text: "its name is held; looking again in 10s"})
+		if !said {
+			d.observe(Event{Kind: Notice, LogicalID: n.request.LogicalID, Type: n.request.Type, Text: fmt.Sprintf(
+				"its name is held by %s, which may have been deleted and still show; looking again every %s, for %s at most", held.Holder.PhysicalID, again, limit)})
+		}
 		if provider.Sleep(ctx, d.e.config.Window.Draining(), again) != nil {
 			return n.refusal
 		}

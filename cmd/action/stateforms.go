@@ -192,6 +192,8 @@ func unlockedText(all []engine.Unlocked, now time.Time) string {
 	for _, u := range all {
 		switch subject := unlockSubject(u); {
 		case u.Err != nil: // it was said elsewhere
+		case u.Unknown:
+			b.WriteString(subject + ": there is no lock, and nothing is recorded of such a stack in this region: look at the name, the region, the bucket and its prefix\n")
 		case !u.There:
 			b.WriteString(subject + ": there is no lock\n")
 		case u.Holder == nil:

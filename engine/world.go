@@ -60,10 +60,20 @@ func (w *world) known(row *state.Resource) attribute.Row {
 // Ref implements template.World.
 func (w *world) Ref(_ context.Context, logicalID string) (any, error) {
 	row := w.row(logicalID)
-	if row == nil {
+	if row == nil || w.superseded(logicalID, row) {
 		return nil, template.ErrUnknown
 	}
 	return w.usable(logicalID, row, "the Ref", func(r attribute.Row) (any, bool) { return r.Ref(), true })
+}
+
+// superseded tells whether a recorded resource tells nothing of the one that is to
+// come in its place, which is of another type.
+func (w *world) superseded(logicalID string, row *state.Resource) bool {
+	if w.strict || w.t.Template == nil {
+		return false
+	}
+	r := w.t.Template.Resource(logicalID)
+	return r != nil && r.Type != row.ResourceType
 }
 
 // usable is what ask finds in a row, in clear where the row has a mask and this
@@ -115,7 +125,7 @@ func masked(v any) bool {
 // Attribute implements template.World.
 func (w *world) Attribute(ctx context.Context, logicalID, name string) (any, error) {
 	row := w.row(logicalID)
-	if row == nil {
+	if row == nil || w.superseded(logicalID, row) {
 		return nil, template.ErrUnknown
 	}
 	v, err := w.usable(logicalID, row, "attribute "+name, func(r attribute.Row) (any, bool) { return r.Get(name) })

@@ -15,7 +15,7 @@ var budgets = map[string]budget{
 	one.name:   {requests: 15, chain: 7},
 	gone.name:  {requests: 80, chain: 11}, // two for earlier versions of the lock and one for the ledger, beside others
 
-	cancel.name: {requests: 10, chain: 4},
+	cancel.name: {requests: 11, chain: 6}, // the journal twice, when it was written before all was known
 
 	"serverless, first deploy": {requests: 50, chain: 15},
 	"serverless, no change":    {requests: 9, chain: 5},

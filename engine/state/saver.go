@@ -16,11 +16,6 @@ import (
 // under way the next collects everything since. Each write is guarded by the
 // version that the one before it made.
 //
-// A write that follows another waits a little for what comes next, in proportion to
-// how long writes take: what is answered at about the same time is on record
-// sooner in one write than in two. Nothing waits once somebody waits for the
-// record.
-//
 // A write that meets another's version is refused, and so is every later one:
 // the record is then somebody else's. A write that fails otherwise is reported
 // and the next one is tried with the same version.
@@ -38,18 +33,9 @@ type Saver struct {
 	written *Record       // as last written or read
 	next    *Record       // waiting to be written
 	busy    chan struct{} // closes when nothing is; nil when nothing is now
-	hurry   chan struct{} // of a busy time: closes when somebody waits for its end
-	hurried bool
-	err     error // of the latest write; sticky when a conflict
+	err     error         // of the latest write; sticky when a conflict
 	stopped bool
 }
-
-// A write waits for others a part of the time that the one before it took, and at
-// most so long.
-const (
-	saveWindowPart = 5
-	saveWindow     = 20 * time.Millisecond
-)
 
 // SaverOptions may be zero.
 type SaverOptions struct {
@@ -79,8 +65,8 @@ func (s *Saver) Save(r *Record) error {
 	}
 	s.next = next
 	if s.busy == nil {
-		s.busy, s.hurry, s.hurried = make(chan struct{}), make(chan struct{}), false
-		go s.run(s.busy, s.hurry)
+		s.busy = make(chan struct{})
+		go s.run(s.busy)
 	}
 	return nil
 }
@@ -91,10 +77,6 @@ func (s *Saver) Flush(ctx context.Context) error {
 	for {
 		s.mu.Lock()
 		busy, err := s.busy, s.err
-		if busy != nil && !s.hurried {
-			s.hurried = true
-			close(s.hurry)
-		}
 		s.mu.Unlock()
 		if busy == nil {
 			return err
@@ -136,16 +118,9 @@ func (s *Saver) Written() *Record {
 }
 
 // run writes until nothing is waiting.
-func (s *Saver) run(busy, hurry chan struct{}) {
+func (s *Saver) run(busy chan struct{}) {
 	defer close(busy)
-	var took time.Duration
 	for {
-		if took > 0 {
-			select {
-			case <-hurry:
-			case <-time.After(min(took/saveWindowPart, saveWindow)):
-			}
-		}
 		s.mu.Lock()
 		next, etag := s.next, s.etag
 		s.next = nil
@@ -157,12 +132,10 @@ func (s *Saver) run(busy, hurry chan struct{}) {
 		s.mu.Unlock()
 
 		var written ETag
-		start := time.Now()
 		err := routine.Try(func() (err error) {
 			written, err = s.write(next, etag)
 			return err
 		})
-		took = time.Since(start)
 		if err != nil {
 			err = s.saving(err)
 		}

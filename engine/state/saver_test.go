@@ -83,46 +83,6 @@ func TestDiscardWaitsOnlyForTheWriteUnderWay(t *testing.T) {
 	})
 }
 
-func TestSavesThatComeTogetherAreOneWrite(t *testing.T) { // (S-75, T-343)
-	synctest.Test(t, func(t *testing.T) {
-		c, k := bubbleShop(t)
-		c.on("PutObject", recordName, 0, 1, first(func() { time.Sleep(100 * time.Millisecond) }))
-		s := NewSaver(t.Context(), k, Absent, SaverOptions{})
-		s.Save(rows(1))
-		for i := range 4 { // one of them after the first is written
-			time.Sleep(29 * time.Millisecond)
-			s.Save(rows(i + 2))
-		}
-		time.Sleep(time.Second)
-		c.wantRequests(t, "PutObject "+recordKey, "PutObject "+recordKey)
-		if n := c.savedRows(t); n != 5 {
-			t.Errorf("%d rows saved, want 5", n)
-		}
-	})
-}
-
-// Who waits for the record has it written at once.
-func TestFlushHurriesTheSave(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, k := bubbleShop(t)
-		c.on("PutObject", recordName, 0, 1, first(func() { time.Sleep(100 * time.Millisecond) }))
-		s := NewSaver(t.Context(), k, Absent, SaverOptions{})
-		start := time.Now()
-		s.Save(rows(1))
-		time.Sleep(50 * time.Millisecond)
-		s.Save(rows(2))
-		if err := s.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(start); took != 100*time.Millisecond {
-			t.Errorf("written after %v, want as soon as the save before it", took)
-		}
-		if n := c.savedRows(t); n != 2 {
-			t.Errorf("%d rows saved, want 2", n)
-		}
-	})
-}
-
 func TestSaveStampsPlaceAndTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // (S-31)
 		c, k := bubbleShop(t)

@@ -62,7 +62,7 @@ func Classify(err error) (result.Outcome, result.Reason) {
 	case is[*OutputsError](err):
 		return result.Failed, result.ReasonOutput
 	case is[*provider.PreflightError](err), is[*template.Error](err), is[*template.Faults](err), is[*template.MacroError](err), is[*macro.Error](err),
-		is[*graph.CycleError](err), is[*asset.SourcesError](err), is[*ExportInUseError](err), is[*ImportError](err), is[*assembly.Faults](err), is[*assembly.MissingError](err):
+		is[*graph.CycleError](err), is[*asset.SourcesError](err), is[*ExportInUseError](err), is[*ExportTakenError](err), is[*ImportError](err), is[*assembly.Faults](err), is[*assembly.MissingError](err):
 		return result.Failed, result.ReasonTemplate
 	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err), is[*ImportRefusedError](err),
 		is[*ExportRefusedError](err), is[*ReferencesError](err), is[*UsedError](err), is[*StorageError](err):

@@ -78,7 +78,7 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 	if err := e.expand(work, sel, store, opt.NoMacros); err != nil {
 		return run, e.end(run, err)
 	}
-	if err := opt.check(sel); err != nil {
+	if err := cmp.Or(opt.check(sel), sel.checkExports()); err != nil {
 		return run, e.end(run, err)
 	}
 	if err := e.redirect(work, sel, store, opt.MakeStorage && !opt.DryRun && !opt.SkipAssets); err != nil {
@@ -326,7 +326,7 @@ func (d *deployment) identify(ctx context.Context, record *state.Record) error {
 // not waited for.
 func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) error {
 	var wg routine.Group
-	var registered, confirmed, formed error
+	var registered, confirmed, formed, free error
 	d.registry, d.creates = d.place.Registry(), d.named()
 	d.lookUpNames(ctx)
 	wg.Go(func() { d.openLedger(ctx, r) })
@@ -340,10 +340,11 @@ func (d *deployment) confirm(ctx context.Context, r reading, provisional bool) e
 	case d.destructive(), d.strayed(r), d.unfinished():
 		wg.Go(func() { registered = d.registry.Check(ctx) })
 	}
+	wg.Go(func() { free = d.exportsAreFree(ctx) })
 	wg.Wait()
 	if confirmed != nil {
 		d.creates.wait() // who plans again looks again
 		return confirmed // a plan that is out of date says nothing about the name
 	}
-	return cmp.Or(registered, formed)
+	return cmp.Or(registered, formed, free)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -42,7 +43,7 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 	if err := e.expand(ctx, sel, store, opt.NoMacros); err != nil {
 		return run, e.end(run, err)
 	}
-	if err := opt.check(sel); err != nil {
+	if err := cmp.Or(opt.check(sel), sel.checkExports()); err != nil {
 		return run, e.end(run, err)
 	}
 	if err := e.redirect(ctx, sel, store, false); err != nil {
@@ -102,5 +103,5 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	d.markPending(open)
 	d.announceRefusals()
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
-	return d.keepAllExports(ctx, record)
+	return cmp.Or(d.exportsAreFree(ctx), d.keepAllExports(ctx, record))
 }

@@ -75,6 +75,26 @@ func (x *Exports) Lookup(ctx context.Context, importer, name string) (e Export, 
 	return e, found, nil
 }
 
+// Others names the stacks that export names according to the index, but for one
+// stack's own exports. The index may be behind.
+func (x *Exports) Others(ctx context.Context, stack string, names []string) (map[string]string, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.loaded == nil {
+		var err error
+		if x.loaded, err = x.load(ctx); err != nil {
+			return nil, x.doing("look whether others export the same names", err)
+		}
+	}
+	others := map[string]string{}
+	for _, name := range names {
+		if e, ok := export(x.loaded.entries, name); ok && e.ProducerStack != stack {
+			others[name] = e.ProducerStack
+		}
+	}
+	return others, nil
+}
+
 func (x *Exports) doing(what string, err error) error {
 	return fmt.Errorf("%s in %s: %w", what, x.region, err)
 }

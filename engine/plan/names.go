@@ -137,6 +137,7 @@ var names = map[string]NameRule{
 	"AWS::DocDB::DBCluster":                     {Property: "DBClusterIdentifier", Max: 63, Lower: true, Letter: true},
 	"AWS::DocDB::DBInstance":                    {Property: "DBInstanceIdentifier", Max: 63, Lower: true, Letter: true},
 	"AWS::DocDB::DBSubnetGroup":                 {Property: "DBSubnetGroupName", Max: 255, Lower: true, Letter: true},
+	"AWS::DynamoDB::GlobalTable":                {Property: "TableName", Max: 255},
 	"AWS::DynamoDB::Table":                      {Property: "TableName", Max: 255},
 	"AWS::AutoScaling::AutoScalingGroup":        {Property: "AutoScalingGroupName", Max: 255},
 	"AWS::ECR::Repository":                      {Property: "RepositoryName", Max: 256, Lower: true},
@@ -171,6 +172,7 @@ var names = map[string]NameRule{
 	"AWS::SNS::Topic":                           {Property: "TopicName", Max: 256, fifo: "FifoTopic"},
 	"AWS::SQS::Queue":                           {Property: "QueueName", Max: 80, fifo: "FifoQueue"},
 	"AWS::SSM::Parameter":                       {Property: "Name", Max: 2048, reserved: []string{"aws", "ssm"}},
+	"AWS::SSM::Document":                        {Property: "Name", Max: 128, reserved: []string{"aws", "amazon", "amzn"}},
 	"AWS::StepFunctions::StateMachine":          {Property: "StateMachineName", Max: 80},
 	"AWS::WAFv2::WebACL":                        {Property: "Name", Max: 128},
 }

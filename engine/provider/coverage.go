@@ -101,6 +101,12 @@ func (r Resource) Coverage(t *schema.Type) Coverage {
 		if !t.Settable(name) {
 			continue
 		}
+		if r.Recast != nil {
+			if !slices.Contains(r.Recast.Lost, name) {
+				c.Handled = append(c.Handled, name)
+			}
+			continue
+		}
 		missing, ok := r.missing(name, shape)
 		if ok {
 			c.Handled = append(c.Handled, name)
@@ -112,6 +118,9 @@ func (r Resource) Coverage(t *schema.Type) Coverage {
 				c.Unhandled = append(c.Unhandled, path)
 			}
 		}
+	}
+	if r.Recast != nil {
+		c.Unhandled = slices.Clone(r.Recast.Lost)
 	}
 	slices.Sort(c.Handled)
 	slices.Sort(c.Unhandled)

@@ -194,13 +194,14 @@ func (d *Driver) Delete(ctx context.Context, r *Request) (Deleted, error) {
 
 // Read returns the properties as they are in AWS.
 func (d *Driver) Read(ctx context.Context, r *Request) (*value.Object, error) {
+	asGiven := r.Properties
 	r = d.prepare(r)
 	read := d.res.Read
 	if read == nil {
 		if d.cloud == nil {
 			return nil, fmt.Errorf("read %s (%s): the type has no reader", r.LogicalID, r.Type)
 		}
-		read = d.cloud.Read
+		read, r.Properties = d.cloud.Read, asGiven
 		if d.res.Identifier != nil {
 			r.PhysicalID = d.res.Identifier(r)
 		}
@@ -320,6 +321,9 @@ func (d *Driver) Unprotect(ctx context.Context, r *Request) error {
 func (d *Driver) prepare(r *Request) *Request {
 	c := *r
 	c.Properties, c.Previous = d.known(c.Properties), d.known(c.Previous)
+	if d.res.Recast != nil {
+		c.Properties, c.Previous = d.res.Recast.To(c.Properties), d.res.Recast.To(c.Previous)
+	}
 	if d.res.Name == "" || c.Name == "" {
 		return &c
 	}

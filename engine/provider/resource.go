@@ -30,6 +30,10 @@ type Resource struct {
 	// handle by code that no binding shows.
 	Handled []string
 
+	// Recast is set for a type whose functions here take its properties in the
+	// arrangement of another type.
+	Recast *Recast
+
 	// Exclusive are groups of properties of which a resource may have one.
 	Exclusive [][]string
 
@@ -99,6 +103,17 @@ type Resource struct {
 	// Replaces are codes with which a service refuses an in-place update that
 	// only a replacement can make.
 	Replaces []string
+}
+
+// A Recast arranges properties anew before any function of the description, and
+// anything that compares them, sees them.
+type Recast struct {
+	To func(props *value.Object) *value.Object // must not change its argument
+	// Lost are the paths that To leaves out. Whoever uses one goes to Cloud Control.
+	Lost []string
+	// Beyond lists the properties whose values, which may still hold intrinsic
+	// functions, are for Cloud Control.
+	Beyond func(props *value.Object) []string
 }
 
 // A Holder is who has a name.

@@ -279,7 +279,11 @@ func (r *Router) unhandled(w Want, driver *Driver, typ *schema.Type) (unhandled,
 		missing, _ = r.coverage.LoadOrStore(w.Type, driver.res.Coverage(typ).Unhandled)
 	}
 	allowed := r.AllowProperties[w.Type]
-	for _, p := range used(missing.([]string), w.Properties) {
+	paths := used(missing.([]string), w.Properties)
+	if recast := driver.res.Recast; recast != nil {
+		paths = append(paths, recast.Beyond(w.Properties)...)
+	}
+	for _, p := range paths {
 		top, _, _ := strings.Cut(p, ".")
 		if slices.Contains(allowed, p) || slices.Contains(allowed, top) {
 			dropped = append(dropped, p)

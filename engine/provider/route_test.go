@@ -26,6 +26,14 @@ func router(o RouterOptions) *Router {
 		{Type: "AWS::SQS::Queue", Name: "QueueName", Tags: Tags{Property: "Tags"}, Exclusive: [][]string{{"DelaySeconds", "FifoQueue"}},
 			Inputs: []Input{Bind[sqs.CreateQueueInput](Bag("Attributes", "DelaySeconds", "FifoQueue"))}},
 		{Type: "AWS::IAM::Role", Inputs: []Input{Bind[iam.CreateRoleInput]()}, SDKOnly: "it is global"},
+		{Type: "AWS::DynamoDB::GlobalTable", Recast: &Recast{
+			To: func(props *value.Object) *value.Object { return props }, Lost: []string{"MultiRegionConsistency"},
+			Beyond: func(props *value.Object) []string {
+				if len(props.List("Replicas")) > 1 {
+					return []string{"Replicas"}
+				}
+				return nil
+			}}},
 		{Type: "AWS::Scheduler::Schedule", Handled: []string{"Name"}},
 		{Type: "AWS::ElasticLoadBalancingV2::Listener", Handled: []string{"Port", "DefaultActions"}},
 	})
@@ -49,6 +57,7 @@ func nameOf(d Decision) string {
 
 func TestRoutes(t *testing.T) {
 	const queue, listener, schedule = "AWS::SQS::Queue", "AWS::ElasticLoadBalancingV2::Listener", "AWS::Scheduler::Schedule"
+	const global = "AWS::DynamoDB::GlobalTable"
 	for _, c := range []struct {
 		rule    string
 		want    Want
@@ -93,6 +102,11 @@ func TestRoutes(t *testing.T) {
 			options: RouterOptions{PinCloudControl: true}, to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl, Sticky: true}},
 		{rule: "not when not covered (T-1046)", want: Want{Type: listener, Exists: true, Recorded: state.ByCloudControl, Mutating: true}, props: `{"SslPolicy":"x"}`,
 			to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl, Unhandled: []string{"SslPolicy"}}},
+		{rule: "values that are within reach", want: Want{Type: global}, props: `{"Replicas": [{"Region": "eu-west-1"}]}`, to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}},
+		{rule: "values that are beyond it", want: Want{Type: global}, props: `{"Replicas": [{"Region": "eu-west-1"}, {"Region": "eu-west-2"}]}`,
+			to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl, Unhandled: []string{"Replicas"}}, log: "does not handle Replicas"},
+		{rule: "a path that is lost", want: Want{Type: global}, props: `{"MultiRegionConsistency": "STRONG", "Replicas": [{"Region": "eu-west-1"}]}`,
+			to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl, Unhandled: []string{"MultiRegionConsistency"}}, log: "does not handle MultiRegionConsistency"},
 		{rule: "asked for by a flag", want: Want{Type: queue, Layer: state.ByCloudControl}, props: `{}`, to: "cloud", route: plan.Route{ProvisionedBy: state.ByCloudControl}},
 		{rule: "asked back by a flag", want: Want{Type: queue, Exists: true, Recorded: state.ByCloudControl, Layer: state.BySDK}, props: `{}`, to: "sdk", route: plan.Route{ProvisionedBy: state.BySDK}},
 	} {
@@ -178,6 +192,36 @@ type live struct {
 }
 
 func (l live) Read(context.Context, *Request) (*value.Object, error) { return l.props, nil }
+
+// A recast type is read as it is given, without our tags wherever they stand.
+func TestRecastIsReadAsGiven(t *testing.T) {
+	res := Resource{Type: "AWS::DynamoDB::GlobalTable", Tags: Tags{Property: "Tags"}, Recast: &Recast{
+		To: func(*value.Object) *value.Object { return value.NewObject("TableName", "recast") },
+	}}
+	cloud := live{props: object(t, `{"TableName": "t", "Replicas": [{"Region": "r", "Tags": [{"Key": "a", "Value": "1"}, {"Key": "cdkd-action:owner", "Value": "o"}]}, {"Tags": [{"Key": "cdkd-action:owner", "Value": "o"}]}]}`)}
+	asked := driven(t, `{"TableName": "t"}`, `{}`)
+	got, err := Drive(res, asking{cloud, asked.Properties, t}).Read(t.Context(), asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := object(t, `{"TableName": "t", "Replicas": [{"Region": "r", "Tags": [{"Key": "a", "Value": "1"}]}, {}]}`); !value.Equal(want, got) {
+		t.Errorf("want %s, got %s", value.JSON(want), value.JSON(got))
+	}
+}
+
+// asking is a live provider that is to be asked with some properties.
+type asking struct {
+	live
+	want *value.Object
+	t    *testing.T
+}
+
+func (a asking) Read(ctx context.Context, r *Request) (*value.Object, error) {
+	if !value.Equal(a.want, r.Properties) {
+		a.t.Errorf("asked with %s, want %s", value.JSON(r.Properties), value.JSON(a.want))
+	}
+	return a.live.Read(ctx, r)
+}
 
 func TestReturningGoesByWhatIsInAWS(t *testing.T) { // (T-1047)
 	s := &service{}

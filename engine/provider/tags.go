@@ -81,7 +81,27 @@ func (d *Driver) owned(r *Request) *Request {
 
 // withoutOwner leaves out the tags that are ours, which no template has.
 func (d *Driver) withoutOwner(props *value.Object) *value.Object {
-	name := d.res.Tags.Property
+	if d.res.Recast == nil {
+		return withoutOwn(props, d.res.Tags.Property)
+	}
+	// They stand in some element of a list.
+	out := props.Clone()
+	for name, v := range props.All() {
+		if list, ok := v.([]any); ok {
+			elements := slices.Clone(list)
+			for i, e := range elements {
+				if o, ok := e.(*value.Object); ok {
+					elements[i] = withoutOwn(o, d.res.Tags.Property)
+				}
+			}
+			out.Set(name, elements)
+		}
+	}
+	return out
+}
+
+// withoutOwn leaves our own tags out of a property.
+func withoutOwn(props *value.Object, name string) *value.Object {
 	ours := func(key string) bool { return strings.HasPrefix(key, "cdkd-action:") }
 	switch tags := props.Value(name).(type) {
 	case *value.Object:

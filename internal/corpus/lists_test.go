@@ -40,7 +40,6 @@ var unsupported = map[string][]string{
 	"cdk-aws-codedeploy-lambda-deployment-group":                                {"AWS::CodeDeploy::DeploymentGroup"},
 	"cdk-aws-codedeploy-server-deployment-group-multiple-load-balancers":        {"AWS::CodeDeploy::DeploymentGroup", "AWS::ElasticLoadBalancing::LoadBalancer"},
 	"cdk-aws-docdb-cluster":                                                     {"AWS::DocDB::DBCluster", "AWS::DocDB::DBClusterParameterGroup", "AWS::DocDB::DBInstance", "AWS::DocDB::DBSubnetGroup"},
-	"cdk-aws-docdb-cluster-copy-tags-to-snapshot":                               {"AWS::DocDB::DBCluster", "AWS::DocDB::DBInstance", "AWS::DocDB::DBSubnetGroup"},
 	"cdk-aws-docdb-cluster-removal-policy-snapshot":                             {"AWS::DocDB::DBCluster", "AWS::DocDB::DBClusterParameterGroup", "AWS::DocDB::DBInstance", "AWS::DocDB::DBSubnetGroup"},
 	"cdk-aws-ec2-client-vpn-endpoint":                                           {"AWS::EC2::ClientVpnAuthorizationRule", "AWS::EC2::ClientVpnEndpoint", "AWS::EC2::ClientVpnTargetNetworkAssociation"},
 	"cdk-aws-elasticloadbalancing-elb":                                          {"AWS::ElasticLoadBalancing::LoadBalancer"},
@@ -58,7 +57,6 @@ var unsupported = map[string][]string{
 	"cdka-aws-glue-alpha-external-table":                                        {"AWS::Glue::Connection", "AWS::Glue::Table"},
 	"cdka-example-construct-library-example-resource":                           {"AWS::CloudFormation::WaitCondition"},
 	"cdkd-codecommit":                                                           {"AWS::CodeCommit::Repository"},
-	"cdkd-docdb-neptune":                                                        {"AWS::DocDB::DBCluster", "AWS::DocDB::DBInstance", "AWS::DocDB::DBSubnetGroup"},
 	"cdkd-emr-cluster":                                                          {"AWS::EMR::Cluster"},
 	"cdkd-fsx-openzfs":                                                          {"AWS::FSx::FileSystem"},
 	"crd-tests-integration-allowpack-hunt":                                      {"AWS::Route53::HostedZone", "AWS::Route53::RecordSetGroup"},
@@ -77,7 +75,6 @@ var unsupported = map[string][]string{
 	"sc-aws-lambda-elasticsearch-kibana-lamels-no-arguments":                    {"AWS::Elasticsearch::Domain"},
 	"sc-aws-lambda-sagemakerendpoint-lamsag-deployFunction":                     {"AWS::SageMaker::EndpointConfig"},
 	"sp-amplify-codecommit":                                                     {"AWS::CodeCommit::Repository"},
-	"sp-apigw-http-lambda-documentdb-cdk":                                       {"AWS::ApiGatewayV2::Stage", "AWS::DocDB::DBCluster", "AWS::DocDB::DBInstance", "AWS::DocDB::DBSubnetGroup"},
 	"sp-elemental-medialive-mediapackage-cdk-ts":                                {"AWS::MediaLive::Channel", "AWS::MediaLive::Input", "AWS::MediaLive::InputSecurityGroup"},
 }
 
@@ -112,9 +109,17 @@ var invalid = map[string]string{
 // undeployed are the assemblies that can be planned and that are not deployed
 // here, each with the reason.
 var undeployed = map[string]string{
-	"app-automated-security-response-on-aws-source-blueprints-servicenow-cdk": content,
-	"app-automated-security-response-on-aws-source-playbooks-SC":              outside,
-	"app-automated-security-response-on-aws-source-solution_deploy":           content,
+	"sp-appsync-dynamodb-singletable-cdk-cdk":                                       motoAppSync,
+	"sp-appsync-mongodb-cdk":                                                        motoAppSync,
+	"sp-cdk-lambda-appsync-cdk":                                                     motoAppSync,
+	"ex-neptune-with-vpc":                                                           motoParameters,
+	"sc-aws-apigateway-iot-apiiot-overrideParams":                                   motoStageKeys,
+	"cdk-aws-docdb-cluster-copy-tags-to-snapshot":                                   motoDocuments,
+	"cdkd-docdb-neptune":                                                            motoDocuments,
+	"sp-apigw-http-lambda-documentdb-cdk":                                           motoDocuments,
+	"app-automated-security-response-on-aws-source-blueprints-servicenow-cdk":       content,
+	"app-automated-security-response-on-aws-source-playbooks-SC":                    outside,
+	"app-automated-security-response-on-aws-source-solution_deploy":                 content,
 	"app-bedrock-chat-cdk":                                                          images,
 	"app-generative-ai-use-cases-packages-cdk":                                      motoBuild,
 	"cdk-aws-apigateway-spec-restapi.import-deploymentstage":                        motoImport,
@@ -127,11 +132,9 @@ var undeployed = map[string]string{
 	"cdk-aws-codebuild-github-webhook-batch":                                        motoWebhook,
 	"cdk-aws-codebuild-project-buildspec-artifacts":                                 motoBuild,
 	"cdk-aws-codepipeline-actions-pipeline-with-pipeline-triggers":                  motoBuild,
-	"cdk-aws-ec2-vpc-dual-stack":                                                    ipv6,
 	"cdk-aws-ec2-vpc-ipam":                                                          ipam,
 	"cdk-aws-ecr-assets-assets-tarball":                                             images,
 	"cdk-aws-ecr-assets-nested-stacks-docker":                                       images,
-	"cdk-aws-ecs-patterns-fargate-nlb-ipv6":                                         ipv6,
 	"cdk-aws-ecs-patterns-fargate-queue-processing-fargate-service-isolated":        images,
 	"cdk-aws-ecs-patterns-fargate-queue-processing-fargate-service-task-definition": images,
 	"cdk-aws-eks-eks-cluster":                                                       amis,
@@ -162,7 +165,6 @@ var undeployed = map[string]string{
 	"cdkd-lambda-microvm-image":                                                     schema,
 	"cdkd-local-invoke-agentcore":                                                   images,
 	"cdkd-local-start-api":                                                          mistakes,
-	"cdkd-nlb-source-nat":                                                           ipv6,
 	"cdkd-rds-aurora":                                                               snapshot,
 	"cdkd-rds-dbinstance-backfill":                                                  snapshot,
 	"chub-domain-redirect":                                                          outside,
@@ -219,10 +221,12 @@ const (
 	snapshot        = "databases are to be deleted with a final snapshot, which is not taken yet"
 	schema          = "properties that the embedded schemas do not have, so that Cloud Control's emulator refuses them"
 	apart           = "moto does not know a stream that Cloud Control made"
-	ipv6            = "Cloud Control's emulator gives a VPC no IPv6 blocks"
 	ipam            = "Cloud Control's emulator gives a VPC no block from a pool"
 	balancers       = "names of load balancers that Cloud Control's emulator makes up have another form"
 	amis            = "moto has no such public AMI parameter"
+	motoParameters  = "moto does not know a parameter group that Cloud Control made"
+	motoStageKeys   = "moto answers CreateApiKey with stages by what the SDK cannot read"
+	motoDocuments   = "moto has no DocumentDB"
 	extension       = "moto does not know the layers of other accounts"
 	motoRuntime     = "moto has no PutRuntimeManagementConfig"
 	motoConcurrency = "moto has no PutProvisionedConcurrencyConfig"

@@ -23,7 +23,8 @@ func restOnce(s *provider.Session) *apigateway.Client {
 }
 
 func apiGatewayResources() []provider.Resource {
-	return []provider.Resource{restAPI(), restResource(), restMethod(), restDeployment(), restStage(), restAccount(), restAuthorizer()}
+	return []provider.Resource{restAPI(), restResource(), restMethod(), restDeployment(), restStage(), restAccount(), restAuthorizer(),
+		restModel(), requestValidator(), usagePlan(), usagePlanKey(), apiKey()}
 }
 
 var restGone = []string{"NotFoundException"}

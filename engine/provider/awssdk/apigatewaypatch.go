@@ -43,6 +43,19 @@ func (p *patch) scalars(old, new *value.Object, fields ...patched) {
 	}
 }
 
+// whole brings the settings below a path to others. What lost one of them is
+// removed first: none of these can be taken away alone.
+func (p *patch) whole(path string, old, new *value.Object, fields ...patched) {
+	for name := range old.All() {
+		if !new.Has(name) {
+			p.op(types.OpRemove, path, "")
+			old = nil
+			break
+		}
+	}
+	p.scalars(old, new, fields...)
+}
+
 // values brings a list to other members, each of which is an operation's value.
 func (p *patch) values(path string, old, new []string) {
 	for _, v := range less(old, new) {

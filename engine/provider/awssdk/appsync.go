@@ -25,7 +25,7 @@ func appSyncOnce(s *provider.Session) *appsync.Client {
 }
 
 func appSyncResources() []provider.Resource {
-	return []provider.Resource{graphAPI(), graphSchema(), graphSource(), graphResolver(), graphKey()}
+	return []provider.Resource{graphAPI(), graphSchema(), graphSource(), graphFunction(), graphResolver(), graphKey()}
 }
 
 var appSyncGone = []string{"NotFoundException"}
@@ -204,138 +204,6 @@ func graphSchema() provider.Resource {
 				return nil, err
 			}
 			return value.NewObject("ApiId", *api(r), "Definition", string(out.Schema)), nil
-		},
-	}
-}
-
-var (
-	createSourceInput = provider.Bind[appsync.CreateDataSourceInput]()
-	updateSourceInput = provider.Bind[appsync.UpdateDataSourceInput](provider.Clear{"Description": ""})
-)
-
-// A data source is known by its ARN; the calls name API and source.
-func graphSource() provider.Resource {
-	get := func(ctx context.Context, r *provider.Request) (*types.DataSource, error) {
-		out, err := appSyncClient(r.Session).GetDataSource(ctx, &appsync.GetDataSourceInput{ApiId: aws.String(text(r.Properties, "ApiId")), Name: aws.String(text(r.Properties, "Name"))})
-		if err != nil {
-			return nil, err
-		}
-		return out.DataSource, nil
-	}
-	return provider.Resource{
-		Type:    "AWS::AppSync::DataSource",
-		Inputs:  []provider.Input{createSourceInput},
-		Updates: []provider.Input{updateSourceInput},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, appSyncOnce, (*appsync.Client).CreateDataSource, createSourceInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.DataSource.DataSourceArn), Attributes: value.NewObject(
-				"DataSourceArn", aws.ToString(out.DataSource.DataSourceArn), "Name", aws.ToString(out.DataSource.Name))}, nil
-		},
-		Update: updateBy(appSyncClient, (*appsync.Client).UpdateDataSource, updateSourceInput),
-		Delete: func(ctx context.Context, r *provider.Request) error {
-			_, err := appSyncClient(r.Session).DeleteDataSource(ctx, &appsync.DeleteDataSourceInput{ApiId: aws.String(text(r.Properties, "ApiId")), Name: aws.String(text(r.Properties, "Name"))})
-			return err
-		},
-		Gone: appSyncGone,
-		// An API has one source of a name.
-		Find: func(ctx context.Context, r *provider.Request) (string, error) {
-			s, err := get(ctx, r)
-			if err != nil {
-				return "", unlessGone(err, appSyncGone)
-			}
-			return aws.ToString(s.DataSourceArn), nil
-		},
-		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
-			s, err := get(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			shape, _ := schema.Lookup(r.Type)
-			props := provider.Unbind(s, shape)
-			props.Set("ApiId", text(r.Properties, "ApiId"))
-			return props, nil
-		},
-	}
-}
-
-// inBuckets are the properties of a resolver that may lie in a bucket.
-var inBuckets = []string{"Code", "RequestMappingTemplate", "ResponseMappingTemplate"}
-
-var (
-	createResolverInput = provider.Bind[appsync.CreateResolverInput]()
-	updateResolverInput = provider.Bind[appsync.UpdateResolverInput]()
-)
-
-// A resolver is known by its ARN; the calls name API, type and field.
-func graphResolver() provider.Resource {
-	get := func(ctx context.Context, r *provider.Request) (*types.Resolver, error) {
-		out, err := appSyncClient(r.Session).GetResolver(ctx, &appsync.GetResolverInput{
-			ApiId: aws.String(text(r.Properties, "ApiId")), TypeName: aws.String(text(r.Properties, "TypeName")), FieldName: aws.String(text(r.Properties, "FieldName")),
-		})
-		if err != nil {
-			return nil, err
-		}
-		return out.Resolver, nil
-	}
-	located := func() (names []string) {
-		for _, p := range inBuckets {
-			names = append(names, p+"S3Location")
-		}
-		return names
-	}()
-	return provider.Resource{
-		Type:    "AWS::AppSync::Resolver",
-		Inputs:  []provider.Input{createResolverInput},
-		Updates: []provider.Input{updateResolverInput},
-		Handled: located,
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			r, err := inlined(ctx, r, inBuckets...)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			out, err := provider.Invoke(ctx, r, appSyncOnce, (*appsync.Client).CreateResolver, createResolverInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			id := aws.ToString(out.Resolver.ResolverArn)
-			return provider.Created{PhysicalID: id, Attributes: value.NewObject("FieldName", aws.ToString(out.Resolver.FieldName),
-				"ResolverArn", id, "TypeName", aws.ToString(out.Resolver.TypeName))}, nil
-		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			r, err := inlined(ctx, r, inBuckets...)
-			if err != nil {
-				return provider.Updated{}, err
-			}
-			_, err = provider.Invoke(ctx, r, appSyncClient, (*appsync.Client).UpdateResolver, updateResolverInput)
-			return provider.Updated{}, err
-		},
-		Delete: func(ctx context.Context, r *provider.Request) error {
-			_, err := appSyncClient(r.Session).DeleteResolver(ctx, &appsync.DeleteResolverInput{
-				ApiId: aws.String(text(r.Properties, "ApiId")), TypeName: aws.String(text(r.Properties, "TypeName")), FieldName: aws.String(text(r.Properties, "FieldName")),
-			})
-			return err
-		},
-		Gone: appSyncGone,
-		// A field has one resolver.
-		Find: func(ctx context.Context, r *provider.Request) (string, error) {
-			s, err := get(ctx, r)
-			if err != nil {
-				return "", unlessGone(err, appSyncGone)
-			}
-			return aws.ToString(s.ResolverArn), nil
-		},
-		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
-			s, err := get(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			shape, _ := schema.Lookup(r.Type)
-			props := provider.Unbind(s, shape)
-			props.Set("ApiId", text(r.Properties, "ApiId"))
-			return props, nil
 		},
 	}
 }

@@ -176,6 +176,9 @@ func trail() provider.Resource {
 				return nil, err
 			}
 			props.Set("IsLogging", aws.ToBool(status.IsLogging))
+			if err := readSelectors(ctx, r, props, shape); err != nil {
+				return nil, err
+			}
 			tags, err := tagsOf(ctx, r, r.PhysicalID)
 			if tags := tagList(tags); len(tags) > 0 {
 				props.Set("Tags", tags)
@@ -183,4 +186,31 @@ func trail() provider.Resource {
 			return props, err
 		},
 	}
+}
+
+// readSelectors reads the selectors of the kinds that the trail was given: every
+// trail has default ones.
+func readSelectors(ctx context.Context, r *provider.Request, props *value.Object, shape *schema.Type) error {
+	add := func(out any) {
+		for name, v := range provider.Unbind(out, shape, provider.Only("EventSelectors", "AdvancedEventSelectors", "InsightSelectors")).All() {
+			props.Set(name, v)
+		}
+	}
+	name := trailName(r)
+	if r.Properties.Has("EventSelectors") || r.Properties.Has("AdvancedEventSelectors") {
+		out, err := trailClient(r.Session).GetEventSelectors(ctx, &cloudtrail.GetEventSelectorsInput{TrailName: &name})
+		if err != nil {
+			return err
+		}
+		add(out)
+	}
+	if !r.Properties.Has("InsightSelectors") {
+		return nil
+	}
+	out, err := trailClient(r.Session).GetInsightSelectors(ctx, &cloudtrail.GetInsightSelectorsInput{TrailName: &name})
+	if err != nil {
+		return unlessGone(err, []string{"InsightNotEnabledException"})
+	}
+	add(out)
+	return nil
 }

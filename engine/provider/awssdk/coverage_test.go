@@ -44,6 +44,7 @@ func TestUnansweredCreates(t *testing.T) {
 		"AWS::Logs::MetricFilter":                         "a put",
 		"AWS::Logs::SubscriptionFilter":                   "a put",
 		"AWS::CloudWatch::Alarm":                          "a put",
+		"AWS::ECS::ClusterCapacityProviderAssociations":   "a put",
 		"AWS::EC2::LaunchTemplate":                        "the client token gives the same template",
 		"AWS::Events::Rule":                               "a put",
 		"AWS::IAM::Policy":                                "a put on each principal",
@@ -60,16 +61,18 @@ func TestUnansweredCreates(t *testing.T) {
 		"AWS::StepFunctions::StateMachine":                "the name gives the same state machine",
 	}
 	lost := map[string]string{
-		"AWS::ApiGateway::Deployment":    "takes no tags and has no name: leaves a deployment that no stage uses, gone with its API",
-		"AWS::ApiGatewayV2::Integration": "takes no tags and has no name: leaves an integration that no route uses, gone with its API",
-		"AWS::Cognito::UserPoolClient":   "takes no tags, and its name may be another's: leaves a client that nothing uses, gone with its pool",
-		"AWS::AppSync::ApiKey":           "takes no tags and has no name: leaves a key that nobody knows, and that expires",
-		"AWS::Glue::Database":            "takes no tags: refused as a taken name, to be imported",
-		"AWS::Glue::Table":               "takes no tags: refused as a taken name, to be imported",
-		"AWS::IAM::AccessKey":            "takes no tags and has no name: leaves a key that nobody knows the secret of",
-		"AWS::IAM::ServiceLinkedRole":    "takes no tags at the create: refused as a taken name, to be imported",
-		"AWS::IAM::Group":                "takes no tags: refused as a taken name, to be imported",
-		"AWS::Lambda::LayerVersion":      "takes no tags and has no name of its own: leaves a version that nothing uses",
+		"AWS::ApiGateway::Deployment":         "takes no tags and has no name: leaves a deployment that no stage uses, gone with its API",
+		"AWS::ApiGateway::RequestValidator":   "takes no tags, and its name may be another's: leaves a validator that no method uses, gone with its API",
+		"AWS::AppSync::FunctionConfiguration": "takes no tags, and its name may be another's: leaves a function that no resolver uses, gone with its API",
+		"AWS::ApiGatewayV2::Integration":      "takes no tags and has no name: leaves an integration that no route uses, gone with its API",
+		"AWS::Cognito::UserPoolClient":        "takes no tags, and its name may be another's: leaves a client that nothing uses, gone with its pool",
+		"AWS::AppSync::ApiKey":                "takes no tags and has no name: leaves a key that nobody knows, and that expires",
+		"AWS::Glue::Database":                 "takes no tags: refused as a taken name, to be imported",
+		"AWS::Glue::Table":                    "takes no tags: refused as a taken name, to be imported",
+		"AWS::IAM::AccessKey":                 "takes no tags and has no name: leaves a key that nobody knows the secret of",
+		"AWS::IAM::ServiceLinkedRole":         "takes no tags at the create: refused as a taken name, to be imported",
+		"AWS::IAM::Group":                     "takes no tags: refused as a taken name, to be imported",
+		"AWS::Lambda::LayerVersion":           "takes no tags and has no name of its own: leaves a version that nothing uses",
 	}
 	for _, r := range Resources() {
 		_, again := repeatable[r.Type]

@@ -20,7 +20,9 @@ func dynamoOnce(s *provider.Session) *dynamodb.Client {
 	return provider.OnceClient(s, dynamodb.NewFromConfig)
 }
 
-func dynamodbResources() []provider.Resource { return []provider.Resource{table()} }
+func dynamodbResources() []provider.Resource {
+	return []provider.Resource{table("AWS::DynamoDB::Table"), globalTable()}
+}
 
 var tableGone = []string{"ResourceNotFoundException"}
 
@@ -109,10 +111,10 @@ func describeTable(ctx context.Context, r *provider.Request, name string) (*type
 }
 
 // A table is known by its name.
-func table() provider.Resource {
+func table(typ string) provider.Resource {
 	tableARN := func(r *provider.Request) string { return arn(r, "dynamodb", "table/"+r.PhysicalID) }
 	return provider.Resource{
-		Type:    "AWS::DynamoDB::Table",
+		Type:    typ,
 		Name:    "TableName",
 		Inputs:  []provider.Input{createTableInput},
 		Updates: []provider.Input{updateTableInput, tableRest},
@@ -151,7 +153,7 @@ func table() provider.Resource {
 			if err != nil {
 				return provider.Created{}, err
 			}
-			return provider.Created{PhysicalID: *out.TableDescription.TableName, Attributes: streamARN(out.TableDescription)}, nil
+			return provider.Created{PhysicalID: *out.TableDescription.TableName, Attributes: madeTable(typ, out.TableDescription)}, nil
 		},
 		Update: updateTable,
 		Delete: func(ctx context.Context, r *provider.Request) error {
@@ -195,6 +197,18 @@ func table() provider.Resource {
 			return err
 		},
 	}
+}
+
+// madeTable are the attributes that a create tells.
+func madeTable(typ string, t *types.TableDescription) *value.Object {
+	o := streamARN(t)
+	if typ == "AWS::DynamoDB::GlobalTable" && t.TableId != nil {
+		if o == nil {
+			o = value.NewObject()
+		}
+		o.Set("TableId", *t.TableId)
+	}
+	return o
 }
 
 func streamARN(t *types.TableDescription) *value.Object {

@@ -29,6 +29,8 @@ func ec2Resources() []provider.Resource {
 		routeTable(), route(), routeTableAssociation(),
 		securityGroup(), groupRule(ingress), groupRule(egress),
 		vpcEndpoint(), flowLog(),
+		networkACL(), networkACLEntry(), networkACLAssociation(),
+		egressOnlyGateway(), vpcCIDRBlock(),
 		launchTemplate(), instance(),
 	}
 }

@@ -19,7 +19,7 @@ func ecsClient(s *provider.Session) *ecs.Client { return provider.Client(s, ecs.
 func ecsOnce(s *provider.Session) *ecs.Client { return provider.OnceClient(s, ecs.NewFromConfig) }
 
 func ecsResources() []provider.Resource {
-	return []provider.Resource{cluster(), taskDefinition(), ecsService()}
+	return []provider.Resource{cluster(), capacityAssociations(), taskDefinition(), ecsService()}
 }
 
 const clusterGone = "ClusterNotFoundException"
@@ -36,16 +36,18 @@ var (
 		})
 	putCapacityInput = provider.Bind[ecs.PutClusterCapacityProvidersInput](
 		provider.ID("Cluster"),
-		provider.Only("CapacityProviders", "DefaultCapacityProviderStrategy"),
-		provider.Finish(func(r *provider.Request, in *ecs.PutClusterCapacityProvidersInput) error {
-			if in.CapacityProviders == nil {
-				in.CapacityProviders = []string{}
-			}
-			if in.DefaultCapacityProviderStrategy == nil {
-				in.DefaultCapacityProviderStrategy = []types.CapacityProviderStrategyItem{}
-			}
-			return nil
-		}))
+		provider.Only("CapacityProviders", "DefaultCapacityProviderStrategy"), neitherNil)
+
+	// A call without one of its lists is refused.
+	neitherNil = provider.Finish(func(r *provider.Request, in *ecs.PutClusterCapacityProvidersInput) error {
+		if in.CapacityProviders == nil {
+			in.CapacityProviders = []string{}
+		}
+		if in.DefaultCapacityProviderStrategy == nil {
+			in.DefaultCapacityProviderStrategy = []types.CapacityProviderStrategyItem{}
+		}
+		return nil
+	})
 )
 
 // A cluster is known by its name. A create under a name that is in use hands

@@ -1,6 +1,7 @@
 package awssdk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -11,15 +12,16 @@ import (
 )
 
 // A composite are the properties by which a resource is known, and which all calls
-// name. Their values, joined by "|", are the physical id, which is Cloud
-// Control's identifier, too.
+// name. Their values, joined by "|", are the physical id. "Property=value" says
+// what a property is that is not given.
 type composite []string
 
 // of is the physical id that the properties make.
 func (k composite) of(r *provider.Request) string {
 	values := make([]string, len(k))
-	for i, name := range k {
-		values[i] = text(r.Properties, name)
+	for i, key := range k {
+		name, otherwise, _ := strings.Cut(key, "=")
+		values[i] = cmp.Or(text(r.Properties, name), otherwise)
 	}
 	return strings.Join(values, "|")
 }
@@ -36,7 +38,8 @@ func (k composite) open(r *provider.Request) *provider.Request {
 	for name, v := range r.Properties.All() {
 		c.Properties.Set(name, v)
 	}
-	for i, name := range k {
+	for i, key := range k {
+		name, _, _ := strings.Cut(key, "=")
 		c.Properties.Set(name, values[i])
 	}
 	return &c

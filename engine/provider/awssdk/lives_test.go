@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	dns "github.com/aws/aws-sdk-go-v2/service/route53/types"
 
@@ -42,7 +43,81 @@ func TestLives(t *testing.T) {
 	files := made(t, s, "AWS::EFS::FileSystem", "lives-files", `{}`)
 	namespace := made(t, s, "AWS::ServiceDiscovery::HttpNamespace", "lives-namespace", `{"Name": "lives-services"}`)
 	zone := made(t, s, "AWS::Route53::HostedZone", "lives-zone", `{"Name": "lives.example"}`)
+	api := made(t, s, "AWS::ApiGateway::RestApi", "", `{"Name": "lives"}`)
+	key := made(t, s, "AWS::ApiGateway::ApiKey", "", `{"Name": "lives"}`)
+	plan := made(t, s, "AWS::ApiGateway::UsagePlan", "", `{"UsagePlanName": "lives"}`)
+	acl := made(t, s, "AWS::EC2::NetworkAcl", "", fmt.Sprintf(`{"VpcId": %q}`, vpc))
+	made(t, s, "AWS::ECS::Cluster", "lives", `{}`)
+	made(t, s, "AWS::Neptune::DBCluster", "lives-graphs", `{}`)
+	global := func(table string) func(context.Context, string) (any, error) {
+		return func(ctx context.Context, id string) (any, error) {
+			out, err := describeTable(ctx, &provider.Request{Session: s}, table)
+			if err != nil {
+				return nil, err
+			}
+			tags, err := dynamoClient(s).ListTagsOfResource(ctx, &dynamodb.ListTagsOfResourceInput{ResourceArn: out.TableArn})
+			if err != nil {
+				return nil, err
+			}
+			all := map[string]string{}
+			for _, tag := range tags.Tags {
+				all[*tag.Key] = *tag.Value
+			}
+			owner := ""
+			if all[provider.OwnerTagKey] != "" {
+				owner = " owned"
+			}
+			return fmt.Sprint(aws.ToBool(out.DeletionProtectionEnabled), " a="+all["a"]+owner), nil
+		}
+	}
 	for name, l := range map[string]life{
+		"usage plan": {typ: "AWS::ApiGateway::UsagePlan", deletedOnce: true, steps: []step{
+			{name: "of a stage", props: fmt.Sprintf(`{"UsagePlanName": "plan", "ApiStages": [{"ApiId": %q, "Stage": "one"}], "Quota": {"Limit": 5, "Offset": 0, "Period": "DAY"}, "Throttle": {"BurstLimit": 3, "RateLimit": 2}, "Tags": [{"Key": "a", "Value": "1"}]}`, api)},
+			{name: "of another", props: fmt.Sprintf(`{"UsagePlanName": "plan", "ApiStages": [{"ApiId": %q, "Stage": "two"}], "Description": "d", "Quota": {"Limit": 5, "Offset": 0, "Period": "DAY"}, "Tags": [{"Key": "a", "Value": "1"}]}`, api)},
+		}},
+		"usage plan key": {typ: "AWS::ApiGateway::UsagePlanKey", id: key + ":" + plan, deletedOnce: true, steps: []step{
+			{name: "of a key", props: fmt.Sprintf(`{"KeyId": %q, "KeyType": "API_KEY", "UsagePlanId": %q}`, key, plan)},
+		}},
+		"API key": {typ: "AWS::ApiGateway::ApiKey", unread: []string{"Value"}, steps: []step{
+			{name: "in use", props: `{"Name": "key", "Enabled": true, "Description": "one", "Value": "abcdefghijklmnopqrstuvwxyz", "Tags": [{"Key": "a", "Value": "1"}]}`},
+			{name: "out of use", props: `{"Name": "key", "Enabled": false, "Description": "two", "Value": "abcdefghijklmnopqrstuvwxyz", "Tags": [{"Key": "a", "Value": "1"}]}`},
+		}},
+		"API model": {typ: "AWS::ApiGateway::Model", id: api + "|order", steps: []step{
+			{name: "of an object", props: fmt.Sprintf(`{"RestApiId": %q, "Name": "order", "ContentType": "application/json", "Schema": {"type": "object"}}`, api)},
+		}},
+		"request validator": {typ: "AWS::ApiGateway::RequestValidator", deletedOnce: true, steps: []step{
+			{name: "of bodies", props: fmt.Sprintf(`{"RestApiId": %q, "Name": "bodies", "ValidateRequestBody": true, "ValidateRequestParameters": false}`, api)},
+			{name: "of parameters, too", props: fmt.Sprintf(`{"RestApiId": %q, "Name": "bodies", "ValidateRequestBody": true, "ValidateRequestParameters": true}`, api)},
+		}},
+		"network ACL": {typ: "AWS::EC2::NetworkAcl", owner: "lives-acl", steps: []step{
+			{name: "tagged", props: fmt.Sprintf(`{"VpcId": %q, "Tags": [{"Key": "a", "Value": "1"}]}`, vpc)},
+			{name: "tagged otherwise", props: fmt.Sprintf(`{"VpcId": %q, "Tags": [{"Key": "a", "Value": "2"}]}`, vpc)},
+		}},
+		"network ACL entry": {typ: "AWS::EC2::NetworkAclEntry", id: acl + "|100|false", deletedOnce: true, steps: []step{
+			{name: "that lets in", props: fmt.Sprintf(`{"NetworkAclId": %q, "RuleNumber": 100, "Protocol": 6, "RuleAction": "allow", "CidrBlock": "10.0.0.0/8", "PortRange": {"From": 80, "To": 80}}`, acl)},
+			{name: "that keeps out", props: fmt.Sprintf(`{"NetworkAclId": %q, "RuleNumber": 100, "Protocol": 6, "RuleAction": "deny", "CidrBlock": "10.0.0.0/8", "PortRange": {"From": 80, "To": 90}}`, acl)},
+		}},
+		"network ACL association": {typ: "AWS::EC2::SubnetNetworkAclAssociation", steps: []step{
+			{name: "of a subnet", props: fmt.Sprintf(`{"NetworkAclId": %q, "SubnetId": %q}`, acl, subnet)},
+		}},
+		"egress-only gateway": {typ: "AWS::EC2::EgressOnlyInternetGateway", owner: "lives-egress", deletedOnce: true, steps: []step{
+			{name: "tagged", props: fmt.Sprintf(`{"VpcId": %q, "Tags": [{"Key": "a", "Value": "1"}]}`, vpc)},
+			{name: "tagged otherwise", props: fmt.Sprintf(`{"VpcId": %q, "Tags": [{"Key": "a", "Value": "2"}]}`, vpc)},
+		}},
+		"block of a VPC": {typ: "AWS::EC2::VPCCidrBlock", deletedOnce: true, steps: []step{
+			{name: "of IPv4", props: fmt.Sprintf(`{"VpcId": %q, "CidrBlock": "10.10.0.0/16"}`, vpc)},
+		}},
+		"IPv6 block of a VPC": {typ: "AWS::EC2::VPCCidrBlock", deletedOnce: true, noFind: true, steps: []step{
+			{name: "that AWS chooses", props: fmt.Sprintf(`{"VpcId": %q, "AmazonProvidedIpv6CidrBlock": true}`, vpc)},
+		}},
+		"document": {typ: "AWS::SSM::Document", physical: "Shop-Script", id: "Shop-Script", steps: []step{
+			{name: "of one step", props: `{"Name": "Shop-Script", "DocumentType": "Command", "DocumentFormat": "JSON", "Content": {"schemaVersion": "2.2", "description": "one", "mainSteps": []}, "Tags": [{"Key": "a", "Value": "1"}]}`},
+			{name: "described otherwise", props: `{"Name": "Shop-Script", "DocumentType": "Command", "DocumentFormat": "JSON", "Content": {"schemaVersion": "2.2", "description": "two", "mainSteps": []}, "Tags": [{"Key": "a", "Value": "2"}]}`},
+		}},
+		"capacity of a cluster": {typ: "AWS::ECS::ClusterCapacityProviderAssociations", id: "lives", steps: []step{
+			{name: "on Fargate", props: `{"Cluster": "lives", "CapacityProviders": ["FARGATE"], "DefaultCapacityProviderStrategy": [{"CapacityProvider": "FARGATE", "Base": 0, "Weight": 1}]}`},
+			{name: "at spot prices", props: `{"Cluster": "lives", "CapacityProviders": ["FARGATE", "FARGATE_SPOT"], "DefaultCapacityProviderStrategy": [{"CapacityProvider": "FARGATE_SPOT", "Base": 0, "Weight": 1}]}`},
+		}},
 		"user pool": {typ: "AWS::Cognito::UserPool", physical: "pool", unread: []string{"EnabledMfas", "UserPoolTags", "Policies", "AdminCreateUserConfig"}, steps: []step{
 			{name: "with a policy and second factors", props: `{"UserPoolName": "pool", "AutoVerifiedAttributes": ["email"],
 				"Policies": {"PasswordPolicy": {"MinimumLength": 12}}, "EnabledMfas": ["SOFTWARE_TOKEN_MFA"], "MfaConfiguration": "ON", "UserPoolTags": {"a": "1"}}`},
@@ -141,6 +216,20 @@ func TestLives(t *testing.T) {
 		"database cluster": {typ: "AWS::RDS::DBCluster", physical: "cluster", id: "cluster", unread: []string{"MasterUserPassword"}, steps: []step{
 			{name: "of Aurora", props: `{"DBClusterIdentifier": "cluster", "Engine": "aurora-postgresql", "MasterUsername": "root", "MasterUserPassword": "not-a-secret", "BackupRetentionPeriod": 2, "Tags": [{"Key": "a", "Value": "1"}]}`},
 			{name: "with longer backups", props: `{"DBClusterIdentifier": "cluster", "Engine": "aurora-postgresql", "MasterUsername": "root", "MasterUserPassword": "not-a-secret", "BackupRetentionPeriod": 3, "Tags": [{"Key": "a", "Value": "2"}]}`},
+		}},
+		"global table of one region": {typ: "AWS::DynamoDB::GlobalTable", physical: "everywhere", id: "everywhere", owner: "lives-global", noRead: true, noWalk: true, attributes: map[string]string{"Arn": "arn:aws:dynamodb:eu-west-1:123456789012:table/everywhere"}, steps: []step{
+			{name: "protected", seen: global("everywhere"), want: "true a=1 owned", props: `{"TableName": "everywhere", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
+				"Replicas": [{"Region": "eu-west-1", "DeletionProtectionEnabled": true, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}, "Tags": [{"Key": "a", "Value": "1"}]}]}`},
+			{name: "not protected", seen: global("everywhere"), want: "false a=2 owned", props: `{"TableName": "everywhere", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
+				"Replicas": [{"Region": "eu-west-1", "Tags": [{"Key": "a", "Value": "2"}]}], "TimeToLiveSpecification": {"AttributeName": "t", "Enabled": true}}`},
+		}},
+		"graph cluster": {typ: "AWS::Neptune::DBCluster", physical: "graphs", id: "graphs", steps: []step{
+			{name: "with backups", props: `{"DBClusterIdentifier": "graphs", "BackupRetentionPeriod": 2, "Tags": [{"Key": "a", "Value": "1"}]}`},
+			{name: "with longer ones", props: `{"DBClusterIdentifier": "graphs", "BackupRetentionPeriod": 3, "Tags": [{"Key": "a", "Value": "2"}]}`},
+		}},
+		"graph instance": {typ: "AWS::Neptune::DBInstance", physical: "graph", id: "graph", steps: []step{
+			{name: "small", props: `{"DBInstanceIdentifier": "graph", "DBClusterIdentifier": "lives-graphs", "DBInstanceClass": "db.t4g.medium", "Tags": [{"Key": "a", "Value": "1"}]}`},
+			{name: "larger", props: `{"DBInstanceIdentifier": "graph", "DBClusterIdentifier": "lives-graphs", "DBInstanceClass": "db.r6g.large", "Tags": [{"Key": "a", "Value": "2"}]}`},
 		}},
 		"database": {typ: "AWS::RDS::DBInstance", physical: "database", id: "database", unread: []string{"MasterUserPassword", "AllocatedStorage"}, steps: []step{
 			{name: "small", props: `{"DBInstanceIdentifier": "database", "DBInstanceClass": "db.t3.micro", "Engine": "postgres", "AllocatedStorage": "20", "MasterUsername": "root", "MasterUserPassword": "not-a-secret", "Tags": [{"Key": "a", "Value": "1"}]}`},

@@ -74,6 +74,7 @@ var peculiarities = map[string]peculiar{
 		"Configuration.ExcludedTimeRanges.StartTime": marked("2031-02-03T04:05:06", "1.927857906e+09"),
 		"Configuration.ExcludedTimeRanges.EndTime":   marked("2031-02-03T04:05:07", "1.927857907e+09"),
 	}},
+	"AWS::EC2::SubnetNetworkAclAssociation":     {fixed: map[string]fixed{"SubnetId": exactly("subnet-of-acl")}},
 	"AWS::IAM::OIDCProvider":                    {needs: []string{"Url"}},
 	"AWS::IAM::ServiceLinkedRole":               {needs: []string{"AWSServiceName"}},
 	"AWS::Route53::HostedZone":                  {needs: []string{"Name"}},
@@ -86,8 +87,11 @@ var peculiarities = map[string]peculiar{
 	"AWS::IAM::Policy":                          {needs: []string{"Roles"}},
 	"AWS::EC2::EIP": {stays: []string{"Domain", "PublicIpv4Pool"},
 		without: [][]string{{"TransferAddress"}, {"Address", "Domain", "IpamPoolId", "NetworkBorderGroup", "PublicIpv4Pool"}}},
-	"AWS::Lambda::EventSourceMapping":          {stays: []string{"Queues", "Topics"}},
-	"AWS::DynamoDB::Table":                     {stays: []string{"LocalSecondaryIndexes"}},
+	"AWS::Lambda::EventSourceMapping": {stays: []string{"Queues", "Topics"}},
+	"AWS::DynamoDB::Table":            {stays: []string{"LocalSecondaryIndexes"}},
+	"AWS::DynamoDB::GlobalTable": {needs: []string{"KeySchema"}, fixed: map[string]fixed{
+		"Replicas.Region": exactly("eu-west-1"), "GlobalSecondaryIndexes.IndexName": exactly("sent-index"), "Replicas.GlobalSecondaryIndexes.IndexName": exactly("sent-index"),
+	}, without: [][]string{nil, {"Replicas.ReadOnDemandThroughputSettings", "Replicas.GlobalSecondaryIndexes.ReadOnDemandThroughputSettings"}}},
 	"AWS::Logs::LogGroup":                      {stays: []string{"LogGroupClass"}},
 	"AWS::Events::EventBus":                    {stays: []string{"EventSourceName"}},
 	"AWS::KMS::Key":                            {stays: []string{"KeyUsage", "KeySpec", "MultiRegion", "Origin"}},
@@ -109,6 +113,8 @@ var peculiarities = map[string]peculiar{
 		{"SnapshotIdentifier", "SourceDBClusterIdentifier", "SourceDbClusterResourceId", "RestoreToTime", "RestoreType", "UseLatestRestorableTime"},
 		{"SourceDBClusterIdentifier", "SourceDbClusterResourceId"}, {"SnapshotIdentifier"},
 	}},
+	"AWS::DocDB::DBCluster":   {stays: []string{"GlobalClusterIdentifier", "RestoreToTime", "RestoreType", "UseLatestRestorableTime"}, fixed: map[string]fixed{"RestoreToTime": exactly(someTime)}, without: relatedSamples},
+	"AWS::Neptune::DBCluster": {fixed: map[string]fixed{"RestoreToTime": exactly(someTime)}, without: relatedSamples},
 	"AWS::RDS::DBInstance": {needs: []string{"DBInstanceClass", "Engine"}, fixed: map[string]fixed{
 		"RestoreTime": exactly(someTime), "AllocatedStorage": exactly("12321"), "Port": exactly("12322"),
 		"AdditionalStorageVolumes.AllocatedStorage": exactly("12323"),
@@ -138,12 +144,15 @@ var peculiarities = map[string]peculiar{
 	"AWS::AppSync::GraphQLSchema": {fixed: map[string]fixed{
 		"Definition": either("type A { a: Int }", "type B { b: Int }"), "DefinitionS3Location": marked("s3://bucket/sentDefinition", "sentDefinition"),
 	}},
-	"AWS::AppSync::Resolver": {fixed: map[string]fixed{
-		"CodeS3Location":                    marked("s3://bucket/sentCode", "sentCode"),
-		"RequestMappingTemplateS3Location":  marked("s3://bucket/sentRequest", "sentRequest"),
-		"ResponseMappingTemplateS3Location": marked("s3://bucket/sentResponse", "sentResponse"),
-	}, without: [][]string{{"CodeS3Location", "RequestMappingTemplateS3Location", "ResponseMappingTemplateS3Location"}, {"Code", "RequestMappingTemplate", "ResponseMappingTemplate"}}},
+	"AWS::AppSync::Resolver":              codeInBuckets,
+	"AWS::AppSync::FunctionConfiguration": codeInBuckets,
 }
+
+var codeInBuckets = peculiar{fixed: map[string]fixed{
+	"CodeS3Location":                    marked("s3://bucket/sentCode", "sentCode"),
+	"RequestMappingTemplateS3Location":  marked("s3://bucket/sentRequest", "sentRequest"),
+	"ResponseMappingTemplateS3Location": marked("s3://bucket/sentResponse", "sentResponse"),
+}, without: [][]string{{"CodeS3Location", "RequestMappingTemplateS3Location", "ResponseMappingTemplateS3Location"}, {"Code", "RequestMappingTemplate", "ResponseMappingTemplate"}}}
 
 // pathsEnding are the paths of a type's samples that end so.
 func pathsEnding(typ, end string) (paths []string) {
@@ -173,24 +182,43 @@ func searches() map[string]fixed {
 	return values
 }
 
+// A cluster is made anew, from a snapshot, or as another was.
+var relatedSamples = [][]string{
+	{"SnapshotIdentifier", "SourceDBClusterIdentifier", "RestoreToTime", "RestoreType", "UseLatestRestorableTime"},
+	{"SourceDBClusterIdentifier"}, {"SnapshotIdentifier"},
+}
+
 // Old spellings of a rule say the same as new ones, which win.
 var s3Samples = [][]string{nil, {"LifecycleConfiguration.Rules.NoncurrentVersionExpirationInDays"}}
 
 // leftOut are the properties that no call here sends: they take their resource
 // to Cloud Control.
 var leftOut = map[string]string{
-	"AWS::CloudFront::Distribution DistributionConfig.CNAMEs":                            "an old spelling that the API does not have: use Aliases",
-	"AWS::CloudFront::Distribution DistributionConfig.CustomOrigin":                      "an old spelling that the API does not have: use Origins",
-	"AWS::CloudFront::Distribution DistributionConfig.S3Origin":                          "an old spelling that the API does not have: use Origins",
-	"AWS::DynamoDB::Table GlobalSecondaryIndexes.ContributorInsightsSpecification":       "set by index, by a call that wants the index made",
-	"AWS::DynamoDB::Table ImportSourceSpecification":                                     "makes the table by an import, which takes hours",
-	"AWS::DynamoDB::Table StreamSpecification.ResourcePolicy":                            "the policy of the stream, a resource of its own in the API",
-	"AWS::KinesisFirehose::DeliveryStream DatabaseSourceConfiguration.Digest":            "the SDK's call has no such member",
-	"AWS::KinesisFirehose::DeliveryStream DatabaseSourceConfiguration.PublicCertificate": "the SDK's call has no such member",
-	"AWS::RDS::DBInstance AutomaticBackupReplicationKmsKeyId":                            "set by calls in another region",
-	"AWS::RDS::DBInstance AutomaticBackupReplicationRegion":                              "set by calls in another region",
-	"AWS::RDS::DBInstance AutomaticBackupReplicationRetentionPeriod":                     "set by calls in another region",
-	"AWS::S3::Bucket BucketNamePrefix":                                                   "Cloud Control makes the rest of the name",
+	"AWS::CloudFront::Distribution DistributionConfig.CNAMEs":                                      "an old spelling that the API does not have: use Aliases",
+	"AWS::CloudFront::Distribution DistributionConfig.CustomOrigin":                                "an old spelling that the API does not have: use Origins",
+	"AWS::CloudFront::Distribution DistributionConfig.S3Origin":                                    "an old spelling that the API does not have: use Origins",
+	"AWS::DynamoDB::GlobalTable GlobalTableSourceArn":                                              "joins a table in another account",
+	"AWS::DynamoDB::GlobalTable GlobalTableWitnesses":                                              "for a table in several regions",
+	"AWS::DynamoDB::GlobalTable MultiRegionConsistency":                                            "for a table in several regions",
+	"AWS::DynamoDB::GlobalTable ReadProvisionedThroughputSettings":                                 "provisioned capacity is scaled by another service",
+	"AWS::DynamoDB::GlobalTable WriteProvisionedThroughputSettings":                                "provisioned capacity is scaled by another service",
+	"AWS::DynamoDB::GlobalTable GlobalSecondaryIndexes.ReadProvisionedThroughputSettings":          "provisioned capacity is scaled by another service",
+	"AWS::DynamoDB::GlobalTable GlobalSecondaryIndexes.WriteProvisionedThroughputSettings":         "provisioned capacity is scaled by another service",
+	"AWS::DynamoDB::GlobalTable Replicas.GlobalSecondaryIndexes.ContributorInsightsSpecification":  "set by index, by a call that wants the index made",
+	"AWS::DynamoDB::GlobalTable Replicas.GlobalSecondaryIndexes.ReadProvisionedThroughputSettings": "provisioned capacity is scaled by another service",
+	"AWS::DynamoDB::GlobalTable Replicas.GlobalTableSettingsReplicationMode":                       "for a table in several regions",
+	"AWS::DynamoDB::GlobalTable Replicas.ReadProvisionedThroughputSettings":                        "provisioned capacity is scaled by another service",
+	"AWS::DynamoDB::GlobalTable Replicas.ReplicaStreamSpecification":                               "the policy of the stream, a resource of its own in the API",
+	"AWS::DynamoDB::Table GlobalSecondaryIndexes.ContributorInsightsSpecification":                 "set by index, by a call that wants the index made",
+	"AWS::DynamoDB::Table ImportSourceSpecification":                                               "makes the table by an import, which takes hours",
+	"AWS::DynamoDB::Table StreamSpecification.ResourcePolicy":                                      "the policy of the stream, a resource of its own in the API",
+	"AWS::KinesisFirehose::DeliveryStream DatabaseSourceConfiguration.Digest":                      "the SDK's call has no such member",
+	"AWS::KinesisFirehose::DeliveryStream DatabaseSourceConfiguration.PublicCertificate":           "the SDK's call has no such member",
+	"AWS::RDS::DBInstance AutomaticBackupReplicationKmsKeyId":                                      "set by calls in another region",
+	"AWS::RDS::DBInstance AutomaticBackupReplicationRegion":                                        "set by calls in another region",
+	"AWS::RDS::DBInstance AutomaticBackupReplicationRetentionPeriod":                               "set by calls in another region",
+	"AWS::Neptune::DBInstance DBSnapshotIdentifier":                                                "Neptune has no call that restores an instance",
+	"AWS::S3::Bucket BucketNamePrefix":                                                             "Cloud Control makes the rest of the name",
 }
 
 // elsewhere are the properties that are used, but not by the calls of a create
@@ -199,10 +227,15 @@ var elsewhere = map[string]string{
 	"AWS::EC2::Instance BlockDeviceMappings.NoDevice":                                       "its presence is what is sent",
 	"AWS::EC2::NatGateway MaxDrainDurationSeconds":                                          "for updates that take addresses away",
 	"AWS::IAM::AccessKey Serial":                                                            "a higher one makes another key",
+	"AWS::DocDB::DBCluster RotateMasterUserPassword":                                        "for updates",
+	"AWS::DocDB::DBInstance CertificateRotationRestart":                                     "for updates",
+	"AWS::Neptune::DBCluster DBInstanceParameterGroupName":                                  "for updates to another major version",
+	"AWS::Neptune::DBInstance AllowMajorVersionUpgrade":                                     "for updates",
 	"AWS::RDS::DBCluster DBInstanceParameterGroupName":                                      "for updates to another major version",
 	"AWS::RDS::DBInstance AllowMajorVersionUpgrade":                                         "for updates",
 	"AWS::RDS::DBInstance ApplyImmediately":                                                 "for updates",
 	"AWS::RDS::DBInstance CertificateRotationRestart":                                       "for updates",
+	"AWS::SSM::Document UpdateMethod":                                                       "an update makes a version in any case",
 	"AWS::ECS::Service ForceNewDeployment":                                                  "for updates: a new service has a new deployment",
 	"AWS::ElasticLoadBalancingV2::LoadBalancer EnableCapacityReservationProvisionStabilize": "says what to wait for",
 }

@@ -19,7 +19,12 @@ func rdsClient(s *provider.Session) *rds.Client { return provider.Client(s, rds.
 func rdsOnce(s *provider.Session) *rds.Client { return provider.OnceClient(s, rds.NewFromConfig) }
 
 func rdsResources() []provider.Resource {
-	return []provider.Resource{dbSubnetGroup("AWS::RDS::DBSubnetGroup"), dbSubnetGroup("AWS::DocDB::DBSubnetGroup"), dbSubnetGroup("AWS::Neptune::DBSubnetGroup"), dbCluster(), dbInstance()}
+	return []provider.Resource{
+		dbSubnetGroup("AWS::RDS::DBSubnetGroup"), dbSubnetGroup("AWS::DocDB::DBSubnetGroup"), dbSubnetGroup("AWS::Neptune::DBSubnetGroup"),
+		dbCluster(), dbInstance(),
+		relatedCluster("AWS::DocDB::DBCluster", documentCluster), relatedInstance("AWS::DocDB::DBInstance", documentInstance),
+		relatedCluster("AWS::Neptune::DBCluster", graphCluster), relatedInstance("AWS::Neptune::DBInstance", graphInstance),
+	}
 }
 
 // rdsTags are the tags of everything in RDS: they are changed by the ARN.

@@ -28,23 +28,28 @@ var (
 			"BacktrackWindow": "0", "BackupRetentionPeriod": "1", "CopyTagsToSnapshot": "false", "DeletionProtection": "false",
 			"Domain": "none", "EnableGlobalWriteForwarding": "false", "EnableHttpEndpoint": "false",
 			"EnableIAMDatabaseAuthentication": "false", "EnableLocalWriteForwarding": "false", "ManageMasterUserPassword": "false",
-			"MonitoringInterval": "0", "PerformanceInsightsEnabled": "false",
+			"MonitoringInterval": "0", "PerformanceInsightsEnabled": "false", "AutoMinorVersionUpgrade": "true",
+			"DatabaseInsightsMode": "standard", "NetworkType": "IPV4",
 		},
-		provider.Finish(func(r *provider.Request, in *rds.ModifyDBClusterInput) error {
-			applyNow(&in.ApplyImmediately)
-			// A cluster has no property that allows a major upgrade: its version does.
-			if text(r.Properties, "EngineVersion") != text(r.Previous, "EngineVersion") {
-				in.AllowMajorVersionUpgrade = aws.Bool(true)
-			}
-			in.CloudwatchLogsExportConfiguration = exports(r)
-			if value.Equal(r.Properties.Value("MasterUserPassword"), r.Previous.Value("MasterUserPassword")) {
-				in.MasterUserPassword = nil
-			}
-			if value.Equal(r.Properties.Value("EngineVersion"), r.Previous.Value("EngineVersion")) {
-				in.EngineVersion = nil // AWS may have gone on to a later one
-			}
-			return nil
-		}, "EnableCloudwatchLogsExports"))
+		clusterChange)
+
+	// clusterChange is what an update of a cluster sends of properties that it must
+	// not send again.
+	clusterChange = provider.Finish(func(r *provider.Request, in *rds.ModifyDBClusterInput) error {
+		applyNow(&in.ApplyImmediately)
+		// A cluster has no property that allows a major upgrade: its version does.
+		if text(r.Properties, "EngineVersion") != text(r.Previous, "EngineVersion") {
+			in.AllowMajorVersionUpgrade = aws.Bool(true)
+		}
+		in.CloudwatchLogsExportConfiguration = exports(r)
+		if value.Equal(r.Properties.Value("MasterUserPassword"), r.Previous.Value("MasterUserPassword")) {
+			in.MasterUserPassword = nil
+		}
+		if value.Equal(r.Properties.Value("EngineVersion"), r.Previous.Value("EngineVersion")) {
+			in.EngineVersion = nil // AWS may have gone on to a later one
+		}
+		return nil
+	}, "EnableCloudwatchLogsExports")
 )
 
 func describeCluster(ctx context.Context, r *provider.Request) (*types.DBCluster, error) {
@@ -63,68 +68,124 @@ var clusterAvailable = available("the cluster", func(ctx context.Context, r *pro
 	return aws.ToString(c.Status), nil
 })
 
-// A cluster is known by its identifier. It is made anew, from a snapshot, or as
+// clusterDeleted waits for a cluster to be gone.
+var clusterDeleted = deleted(clusterAvailable, "the cluster")
+
+// deleted is the wait for the end of what a waiter waits for to be available.
+func deleted(w *provider.Waiter, what string) *provider.Waiter {
+	gone := *w
+	gone.From, gone.What, gone.OK, gone.Failed = provider.WaitNone, what+" to be gone", nil, nil
+	return &gone
+}
+
+// clusterRoles is the satellite of the roles that a cluster may use.
+func clusterRoles() provider.Satellite {
+	return roleMembers(
+		func(ctx context.Context, r *provider.Request, role, feature *string) error {
+			_, err := rdsClient(r.Session).AddRoleToDBCluster(ctx, &rds.AddRoleToDBClusterInput{DBClusterIdentifier: &r.PhysicalID, RoleArn: role, FeatureName: feature})
+			return err
+		},
+		func(ctx context.Context, r *provider.Request, role, feature *string) error {
+			_, err := rdsClient(r.Session).RemoveRoleFromDBCluster(ctx, &rds.RemoveRoleFromDBClusterInput{DBClusterIdentifier: &r.PhysicalID, RoleArn: role, FeatureName: feature})
+			return err
+		})
+}
+
+// clusterInputs are the calls that make a cluster: anew, from a snapshot, or as
 // another cluster was.
+type clusterInputs struct {
+	create  *provider.Binding[rds.CreateDBClusterInput]
+	restore *provider.Binding[rds.RestoreDBClusterFromSnapshotInput]
+	rewind  *provider.Binding[rds.RestoreDBClusterToPointInTimeInput]
+}
+
+func (in clusterInputs) all() []provider.Input {
+	return []provider.Input{in.create, in.restore, in.rewind}
+}
+
+func createCluster(in clusterInputs) func(context.Context, *provider.Request) (provider.Created, error) {
+	return func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+		var cluster *types.DBCluster
+		switch {
+		case r.Properties.Has("SnapshotIdentifier"):
+			out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).RestoreDBClusterFromSnapshot, in.restore)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			cluster = out.DBCluster
+		case r.Properties.Has("SourceDBClusterIdentifier") || r.Properties.Has("SourceDbClusterResourceId"):
+			out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).RestoreDBClusterToPointInTime, in.rewind)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			cluster = out.DBCluster
+		default:
+			out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).CreateDBCluster, in.create)
+			if err != nil {
+				return provider.Created{}, err
+			}
+			cluster = out.DBCluster
+		}
+		return provider.Created{PhysicalID: aws.ToString(cluster.DBClusterIdentifier)}, nil
+	}
+}
+
+func deleteCluster(ctx context.Context, r *provider.Request) error {
+	in := &rds.DeleteDBClusterInput{DBClusterIdentifier: &r.PhysicalID, SkipFinalSnapshot: aws.Bool(true)}
+	if r.FinalSnapshot != "" {
+		in.FinalDBSnapshotIdentifier, in.SkipFinalSnapshot = &r.FinalSnapshot, nil
+	}
+	if r.Properties.Has("DeleteAutomatedBackups") {
+		in.DeleteAutomatedBackups = aws.Bool(isTrue(r.Properties, "DeleteAutomatedBackups"))
+	}
+	_, err := rdsClient(r.Session).DeleteDBCluster(ctx, in)
+	return err
+}
+
+func unprotectCluster(ctx context.Context, r *provider.Request) error {
+	_, err := rdsClient(r.Session).ModifyDBCluster(ctx, &rds.ModifyDBClusterInput{DBClusterIdentifier: &r.PhysicalID, DeletionProtection: aws.Bool(false), ApplyImmediately: aws.Bool(true)})
+	return err
+}
+
+// clusterNames are what a describe of a cluster calls otherwise.
+var clusterNames = provider.Rename{
+	"DBClusterParameterGroupName": "DBClusterParameterGroup", "DBSubnetGroupName": "DBSubnetGroup",
+	"EnableCloudwatchLogsExports": "EnabledCloudwatchLogsExports", "EnableHttpEndpoint": "HttpEndpointEnabled",
+	"EnableIAMDatabaseAuthentication": "IAMDatabaseAuthenticationEnabled", "ScalingConfiguration": "ScalingConfigurationInfo",
+}
+
+func readCluster(opts ...provider.Option) func(context.Context, *provider.Request) (*value.Object, error) {
+	return func(ctx context.Context, r *provider.Request) (*value.Object, error) {
+		c, err := describeCluster(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		props := databaseProps(r, c, c.TagList, append(opts, provider.Skip("Endpoint", "ReadEndpoint", "MasterUserSecret"), clusterNames)...)
+		props.Set("VpcSecurityGroupIds", list(databaseGroups(c.VpcSecurityGroups)))
+		return props, nil
+	}
+}
+
+// A cluster is known by its identifier.
 func dbCluster() provider.Resource {
-	gone := *clusterAvailable
-	gone.From, gone.What, gone.OK, gone.Failed = provider.WaitNone, "the cluster to be gone", nil, nil
+	inputs := clusterInputs{createDBClusterInput, restoreClusterInput, rewindClusterInput}
 	return provider.Resource{
 		Type:    "AWS::RDS::DBCluster",
 		Name:    "DBClusterIdentifier",
-		Inputs:  []provider.Input{createDBClusterInput, restoreClusterInput, rewindClusterInput},
+		Inputs:  inputs.all(),
 		Updates: []provider.Input{modifyDBClusterInput},
 		Handled: []string{"DeleteAutomatedBackups"},
 
 		FinalSnapshot: true,
-		Satellites: []provider.Satellite{roleMembers(
-			func(ctx context.Context, r *provider.Request, role, feature *string) error {
-				_, err := rdsClient(r.Session).AddRoleToDBCluster(ctx, &rds.AddRoleToDBClusterInput{DBClusterIdentifier: &r.PhysicalID, RoleArn: role, FeatureName: feature})
-				return err
-			},
-			func(ctx context.Context, r *provider.Request, role, feature *string) error {
-				_, err := rdsClient(r.Session).RemoveRoleFromDBCluster(ctx, &rds.RemoveRoleFromDBClusterInput{DBClusterIdentifier: &r.PhysicalID, RoleArn: role, FeatureName: feature})
-				return err
-			})},
-		Tags: rdsTags("cluster"),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			var cluster *types.DBCluster
-			switch {
-			case r.Properties.Has("SnapshotIdentifier"):
-				out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).RestoreDBClusterFromSnapshot, restoreClusterInput)
-				if err != nil {
-					return provider.Created{}, err
-				}
-				cluster = out.DBCluster
-			case r.Properties.Has("SourceDBClusterIdentifier") || r.Properties.Has("SourceDbClusterResourceId"):
-				out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).RestoreDBClusterToPointInTime, rewindClusterInput)
-				if err != nil {
-					return provider.Created{}, err
-				}
-				cluster = out.DBCluster
-			default:
-				out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).CreateDBCluster, createDBClusterInput)
-				if err != nil {
-					return provider.Created{}, err
-				}
-				cluster = out.DBCluster
-			}
-			return provider.Created{PhysicalID: aws.ToString(cluster.DBClusterIdentifier)}, nil
-		},
-		Update: updateBy(rdsClient, (*rds.Client).ModifyDBCluster, modifyDBClusterInput),
-		Delete: func(ctx context.Context, r *provider.Request) error {
-			in := &rds.DeleteDBClusterInput{DBClusterIdentifier: &r.PhysicalID, SkipFinalSnapshot: aws.Bool(true)}
-			if r.FinalSnapshot != "" {
-				in.FinalDBSnapshotIdentifier, in.SkipFinalSnapshot = &r.FinalSnapshot, nil
-			}
-			if r.Properties.Has("DeleteAutomatedBackups") {
-				in.DeleteAutomatedBackups = aws.Bool(isTrue(r.Properties, "DeleteAutomatedBackups"))
-			}
-			_, err := rdsClient(r.Session).DeleteDBCluster(ctx, in)
-			return err
-		},
+		Satellites:    []provider.Satellite{clusterRoles()},
+		Tags:          rdsTags("cluster"),
+
+		Create:     createCluster(inputs),
+		Update:     updateBy(rdsClient, (*rds.Client).ModifyDBCluster, modifyDBClusterInput),
+		Delete:     deleteCluster,
 		Gone:       databaseGone,
 		Wait:       clusterAvailable,
-		DeleteWait: &gone,
+		DeleteWait: clusterDeleted,
 		Find:       findDatabase("DBClusterIdentifier", "cluster"),
 		Attributes: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			c, err := describeCluster(ctx, r)
@@ -142,24 +203,8 @@ func dbCluster() provider.Resource {
 			}
 			return o, nil
 		},
-		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
-			c, err := describeCluster(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			props := databaseProps(r, c, c.TagList, provider.Skip("Endpoint", "ReadEndpoint", "MasterUserSecret"), provider.Rename{
-				"DBClusterParameterGroupName": "DBClusterParameterGroup", "DBSubnetGroupName": "DBSubnetGroup",
-				"EnableCloudwatchLogsExports": "EnabledCloudwatchLogsExports", "EnableHttpEndpoint": "HttpEndpointEnabled",
-				"EnableIAMDatabaseAuthentication": "IAMDatabaseAuthenticationEnabled", "ScalingConfiguration": "ScalingConfigurationInfo",
-				"ServerlessV2ScalingConfiguration": "ServerlessV2ScalingConfiguration",
-			})
-			props.Set("VpcSecurityGroupIds", list(databaseGroups(c.VpcSecurityGroups)))
-			return props, nil
-		},
-		Unprotect: func(ctx context.Context, r *provider.Request) error {
-			_, err := rdsClient(r.Session).ModifyDBCluster(ctx, &rds.ModifyDBClusterInput{DBClusterIdentifier: &r.PhysicalID, DeletionProtection: aws.Bool(false), ApplyImmediately: aws.Bool(true)})
-			return err
-		},
+		Read:      readCluster(),
+		Unprotect: unprotectCluster,
 	}
 }
 

@@ -2,6 +2,7 @@ package awssdk
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/rds"
@@ -25,34 +26,46 @@ var (
 		provider.Clear{
 			"BackupRetentionPeriod": "1", "CopyTagsToSnapshot": "false", "DedicatedLogVolume": "false", "DeletionProtection": "false",
 			"EnableIAMDatabaseAuthentication": "false", "EnablePerformanceInsights": "false", "ManageMasterUserPassword": "false",
-			"MonitoringInterval": "0", "MultiAZ": "false", "PromotionTier": "1",
+			"MonitoringInterval": "0", "MultiAZ": "false", "PromotionTier": "1", "AutoMinorVersionUpgrade": "true",
+			"DatabaseInsightsMode": "standard", "NetworkType": "IPV4", "ReplicaMode": "open-read-only",
 		},
-		provider.Finish(func(r *provider.Request, in *rds.ModifyDBInstanceInput) error {
-			applyNow(&in.ApplyImmediately)
-			in.CloudwatchLogsExportConfiguration = exports(r)
-			same := func(property string) bool {
-				return value.Equal(r.Properties.Value(property), r.Previous.Value(property))
-			}
-			if same("MasterUserPassword") {
-				in.MasterUserPassword = nil
-			}
-			if same("EngineVersion") {
-				in.EngineVersion = nil // AWS may have gone on to a later one
-			}
-			if same("Engine") {
-				in.Engine = nil
-			}
-			if same("AllocatedStorage") {
-				in.AllocatedStorage = nil // AWS may have made room
-			}
-			if same("Port") {
-				in.DBPortNumber = nil // naming it restarts the database
-			}
-			if same("DBSubnetGroupName") {
-				in.DBSubnetGroupName = nil
-			}
-			return nil
-		}, "EnableCloudwatchLogsExports"))
+		databaseChange)
+
+	// databaseChange is what an update of an instance sends of properties that it
+	// must not send again.
+	databaseChange = provider.Finish(func(r *provider.Request, in *rds.ModifyDBInstanceInput) error {
+		applyNow(&in.ApplyImmediately)
+		in.CloudwatchLogsExportConfiguration = exports(r)
+		same := func(property string) bool {
+			return value.Equal(r.Properties.Value(property), r.Previous.Value(property))
+		}
+		if same("MasterUserPassword") {
+			in.MasterUserPassword = nil
+		}
+		if same("EngineVersion") {
+			in.EngineVersion = nil // AWS may have gone on to a later one
+		}
+		if same("Engine") {
+			in.Engine = nil
+		}
+		if same("AllocatedStorage") {
+			in.AllocatedStorage = nil // AWS may have made room
+		}
+		if same("Port") {
+			in.DBPortNumber = nil // naming it restarts the database
+		}
+		if same("DBSubnetGroupName") {
+			in.DBSubnetGroupName = nil
+		}
+		gone := func(property string) bool { return r.Previous.Has(property) && !r.Properties.Has(property) }
+		if gone("ProcessorFeatures") {
+			in.UseDefaultProcessorFeatures = aws.Bool(true)
+		}
+		if size, err := strconv.ParseInt(text(r.Properties, "AllocatedStorage"), 10, 32); gone("MaxAllocatedStorage") && err == nil {
+			in.MaxAllocatedStorage = aws.Int32(int32(size)) // storage that does not grow
+		}
+		return nil
+	}, "EnableCloudwatchLogsExports")
 )
 
 func describeDatabase(ctx context.Context, r *provider.Request) (*types.DBInstance, error) {
@@ -100,11 +113,25 @@ func createDatabase(ctx context.Context, r *provider.Request) (*types.DBInstance
 	return out.DBInstance, nil
 }
 
+// databaseDeleted waits for an instance to be gone.
+var databaseDeleted = deleted(databaseAvailable, "the database")
+
+// A cluster's instance has no snapshots of its own.
+func deleteDatabase(ctx context.Context, r *provider.Request) error {
+	in := &rds.DeleteDBInstanceInput{DBInstanceIdentifier: &r.PhysicalID, SkipFinalSnapshot: aws.Bool(true)}
+	if r.FinalSnapshot != "" && !r.Properties.Has("DBClusterIdentifier") {
+		in.FinalDBSnapshotIdentifier, in.SkipFinalSnapshot = &r.FinalSnapshot, nil
+	}
+	if r.Properties.Has("DeleteAutomatedBackups") {
+		in.DeleteAutomatedBackups = aws.Bool(isTrue(r.Properties, "DeleteAutomatedBackups"))
+	}
+	_, err := rdsClient(r.Session).DeleteDBInstance(ctx, in)
+	return err
+}
+
 // An instance is known by its identifier. It is made anew, from a snapshot, as
 // another one was, or as its replica.
 func dbInstance() provider.Resource {
-	gone := *databaseAvailable
-	gone.From, gone.What, gone.OK, gone.Failed = provider.WaitNone, "the database to be gone", nil, nil
 	return provider.Resource{
 		Type:    "AWS::RDS::DBInstance",
 		Name:    "DBInstanceIdentifier",
@@ -130,22 +157,11 @@ func dbInstance() provider.Resource {
 			}
 			return provider.Created{PhysicalID: aws.ToString(d.DBInstanceIdentifier)}, nil
 		},
-		Update: updateBy(rdsClient, (*rds.Client).ModifyDBInstance, modifyDatabaseInput),
-		// A cluster's instance has no snapshots of its own.
-		Delete: func(ctx context.Context, r *provider.Request) error {
-			in := &rds.DeleteDBInstanceInput{DBInstanceIdentifier: &r.PhysicalID, SkipFinalSnapshot: aws.Bool(true)}
-			if r.FinalSnapshot != "" && !r.Properties.Has("DBClusterIdentifier") {
-				in.FinalDBSnapshotIdentifier, in.SkipFinalSnapshot = &r.FinalSnapshot, nil
-			}
-			if r.Properties.Has("DeleteAutomatedBackups") {
-				in.DeleteAutomatedBackups = aws.Bool(isTrue(r.Properties, "DeleteAutomatedBackups"))
-			}
-			_, err := rdsClient(r.Session).DeleteDBInstance(ctx, in)
-			return err
-		},
+		Update:     updateBy(rdsClient, (*rds.Client).ModifyDBInstance, modifyDatabaseInput),
+		Delete:     deleteDatabase,
 		Gone:       databaseGone,
 		Wait:       databaseAvailable,
-		DeleteWait: &gone,
+		DeleteWait: databaseDeleted,
 		Find:       findDatabase("DBInstanceIdentifier", "db"),
 		Attributes: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			d, err := describeDatabase(ctx, r)
@@ -170,12 +186,25 @@ func dbInstance() provider.Resource {
 			if err != nil {
 				return nil, err
 			}
-			props := databaseProps(r, d, d.TagList, provider.Skip("Endpoint", "ListenerEndpoint", "DBSubnetGroupName", "MasterUserSecret", "AssociatedRoles", "DBSecurityGroups", "Port"), provider.Rename{
+			props := databaseProps(r, d, d.TagList, provider.Skip("Endpoint", "ListenerEndpoint", "DBSubnetGroupName", "MasterUserSecret", "DBSecurityGroups", "Port"), provider.Rename{
 				"EnableCloudwatchLogsExports": "EnabledCloudwatchLogsExports", "EnableIAMDatabaseAuthentication": "IAMDatabaseAuthenticationEnabled",
 				"EnablePerformanceInsights": "PerformanceInsightsEnabled",
 			})
 			if g := d.DBSubnetGroup; g != nil {
 				set(props, "DBSubnetGroupName", g.DBSubnetGroupName)
+			}
+			for _, g := range d.DBParameterGroups {
+				set(props, "DBParameterGroupName", g.DBParameterGroupName)
+			}
+			for _, g := range d.OptionGroupMemberships {
+				set(props, "OptionGroupName", g.OptionGroupName)
+			}
+			for _, m := range d.DomainMemberships {
+				set(props, "Domain", m.Domain)
+				set(props, "DomainFqdn", m.FQDN)
+				set(props, "DomainIAMRoleName", m.IAMRoleName)
+				set(props, "DomainOu", m.OU)
+				set(props, "DomainAuthSecretArn", m.AuthSecretArn)
 			}
 			if e := d.Endpoint; e != nil && e.Port != nil {
 				props.Set("Port", value.Int(*e.Port))

@@ -223,7 +223,7 @@ var (
 // fill makes an answer in which everything is there and well.
 func fill(v reflect.Value, operation, name string, depth int) {
 	switch {
-	case depth > 8 || ends.MatchString(name):
+	case depth > 8 || ends.MatchString(name) || slices.Contains(none, operation+name):
 		return
 	case v.Type() == reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(time.Unix(1, 0)))
@@ -250,6 +250,8 @@ func fill(v reflect.Value, operation, name string, depth int) {
 		v.SetString(wellValue(v, operation, name))
 	case reflect.Int32, reflect.Int64:
 		v.SetInt(1)
+	case reflect.Bool:
+		v.SetBool(slices.Contains(yes, operation+name))
 	case reflect.Map:
 		if name == "Targets" { // of an operation: the ids of what it made
 			v.Set(reflect.ValueOf(map[string]string{"NAMESPACE": "made"}))
@@ -260,6 +262,13 @@ func fill(v reflect.Value, operation, name string, depth int) {
 // ends are the members that say that there is more to read, or that something
 // failed.
 var ends = regexp.MustCompile(`(?i)(next|continuation|pagination).*|^marker$|^position$|truncated|hasmore|^(failed|un(successful|processed)).*|^(errors?|failures?)$`)
+
+// none are the members that a create would find to be somebody else's, and yes
+// those that must be true.
+var (
+	none = []string{"ECS DescribeClusters.CapacityProviders", "ECS DescribeClusters.DefaultCapacityProviderStrategy"}
+	yes  = []string{"EC2 DescribeNetworkAcls.IsDefault"}
+)
 
 // well are the states in which nothing has to be waited for.
 var well = []string{
@@ -273,8 +282,10 @@ var answers = map[string]string{
 	"AssumeRolePolicyDocument": "%7B%7D", "PolicyDocument": "%7B%7D", "Policy": "{}",
 	"EC2 DescribeInternetGateways.State":         "available",
 	"EC2 DescribeVpnGateways.State":              "attached",
+	"EC2 DescribeNetworkAcls.SubnetId":           "subnet-of-acl",
 	"EC2 DescribeVpnGateways.VpcId":              "vpc-of-gateway",
 	"CloudFront GetDistribution.Status":          "Deployed",
+	"ECS DescribeClusters.AttachmentsStatus":     "UPDATE_COMPLETE",
 	"Lambda PublishLayerVersion.LayerVersionArn": "arn:aws:lambda:eu-west-1:123456789012:layer:made:1",
 	"Route 53 ListHostedZonesByName.Name":        "sent.example.",
 	"ACM DescribeCertificate.DomainName":         "sent.example",

@@ -16,7 +16,7 @@ func ssmClient(s *provider.Session) *ssm.Client { return provider.Client(s, ssm.
 
 func ssmOnce(s *provider.Session) *ssm.Client { return provider.OnceClient(s, ssm.NewFromConfig) }
 
-func ssmResources() []provider.Resource { return []provider.Resource{parameter()} }
+func ssmResources() []provider.Resource { return []provider.Resource{parameter(), ssmDocument()} }
 
 var (
 	createParameterInput = provider.Bind[ssm.PutParameterInput]()
@@ -31,6 +31,43 @@ var (
 		}))
 )
 
+// ssmTags are the tags of what is known by its name.
+func ssmTags(kind types.ResourceTypeForTagging) provider.Tags {
+	return provider.Tags{
+		Property: "Tags", AtCreate: true,
+		Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
+			_, err := ssmClient(r.Session).AddTagsToResource(ctx, &ssm.AddTagsToResourceInput{
+				ResourceId: &r.PhysicalID, ResourceType: kind, Tags: tagSlice(tags, func(k, v *string) types.Tag { return types.Tag{Key: k, Value: v} }),
+			})
+			return err
+		},
+		Remove: func(ctx context.Context, r *provider.Request, keys []string) error {
+			_, err := ssmClient(r.Session).RemoveTagsFromResource(ctx, &ssm.RemoveTagsFromResourceInput{ResourceId: &r.PhysicalID, ResourceType: kind, TagKeys: keys})
+			return err
+		},
+	}
+}
+
+// findSSM finds what has the name and this create's own tag.
+func findSSM(kind types.ResourceTypeForTagging) func(context.Context, *provider.Request) (string, error) {
+	return findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
+		name := text(r.Properties, "Name")
+		out, err := ssmClient(r.Session).ListTagsForResource(ctx, &ssm.ListTagsForResourceInput{ResourceId: &name, ResourceType: kind})
+		if err != nil {
+			return nil, unlessGone(err, []string{"InvalidResourceId"})
+		}
+		return &provider.Holder{PhysicalID: name, Tags: ssmTagMap(out.TagList)}, nil
+	})
+}
+
+func ssmTagMap(tags []types.Tag) map[string]string {
+	m := map[string]string{}
+	for _, t := range tags {
+		m[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return m
+}
+
 // A parameter is known by its name.
 func parameter() provider.Resource {
 	return provider.Resource{
@@ -38,23 +75,7 @@ func parameter() provider.Resource {
 		Name:    "Name",
 		Inputs:  []provider.Input{createParameterInput},
 		Updates: []provider.Input{updateParameterInput},
-		Tags: provider.Tags{
-			Property: "Tags", AtCreate: true,
-			Add: func(ctx context.Context, r *provider.Request, tags map[string]string) error {
-				in := &ssm.AddTagsToResourceInput{ResourceId: &r.PhysicalID, ResourceType: types.ResourceTypeForTaggingParameter}
-				for k, v := range tags {
-					in.Tags = append(in.Tags, types.Tag{Key: aws.String(k), Value: aws.String(v)})
-				}
-				_, err := ssmClient(r.Session).AddTagsToResource(ctx, in)
-				return err
-			},
-			Remove: func(ctx context.Context, r *provider.Request, keys []string) error {
-				_, err := ssmClient(r.Session).RemoveTagsFromResource(ctx, &ssm.RemoveTagsFromResourceInput{
-					ResourceId: &r.PhysicalID, ResourceType: types.ResourceTypeForTaggingParameter, TagKeys: keys,
-				})
-				return err
-			},
-		},
+		Tags:    ssmTags(types.ResourceTypeForTaggingParameter),
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			if _, err := provider.Invoke(ctx, r, ssmOnce, (*ssm.Client).PutParameter, createParameterInput); err != nil {
 				return provider.Created{}, err
@@ -79,22 +100,7 @@ func parameter() provider.Resource {
 				"Value", text(r.Properties, "Value"),
 				"Arn", arn(r, "ssm", "parameter/"+strings.TrimPrefix(r.PhysicalID, "/")))
 		},
-		Find: findOwned(func(ctx context.Context, r *provider.Request) (*provider.Holder, error) {
-			name := text(r.Properties, "Name")
-			out, err := ssmClient(r.Session).ListTagsForResource(ctx, &ssm.ListTagsForResourceInput{
-				ResourceId: &name, ResourceType: types.ResourceTypeForTaggingParameter,
-			})
-			if provider.HasCode(err, "InvalidResourceId") {
-				return nil, nil
-			} else if err != nil {
-				return nil, err
-			}
-			h := &provider.Holder{PhysicalID: name, Tags: map[string]string{}}
-			for _, t := range out.TagList {
-				h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-			}
-			return h, nil
-		}),
+		Find: findSSM(types.ResourceTypeForTaggingParameter),
 	}
 }
 

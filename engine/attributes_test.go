@@ -37,7 +37,7 @@ const lateKey = "cdkd/Late/us-east-1/state.json"
 // startLate makes such a stack. outputs is what is recorded of its outputs.
 func startLate(t *testing.T, typ, id, properties, attribute, outputs string) *late {
 	t.Helper()
-	s, err := sandbox.Start(t.Context(), sandbox.Options{})
+	s, err := startSandbox(t, sandbox.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func newEngine(t *testing.T) (*engine.Engine, *sandbox.Sandbox) {
 
 func newEngineOn(t *testing.T, options sandbox.Options) (*engine.Engine, *sandbox.Sandbox) {
 	t.Helper()
-	aws, err := sandbox.Start(t.Context(), options)
+	aws, err := startSandbox(t, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (s skewed) Do(r *http.Request) (*http.Response, error) {
 
 // A clock that is off is told from what AWS answers, since locks expire by it.
 func TestDoctorReadsTheClock(t *testing.T) {
-	sandboxed, err := sandbox.Start(t.Context(), sandbox.Options{})
+	sandboxed, err := startSandbox(t, sandbox.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

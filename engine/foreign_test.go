@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/org/cdkd-action/engine"
@@ -77,5 +78,42 @@ func TestStackOutputOfAnotherAccount(t *testing.T) {
 		if s := deploy(value); s.Outcome == result.Success || s.Outcome == result.NoChange || !strings.Contains(s.Message, want) {
 			t.Errorf("%s: %s %q, want %q", value, s.Outcome, s.Message, want)
 		}
+	}
+}
+
+// A secret that another region's stack puts out is resolved there, and the one
+// that uses it records the reference (S-152).
+func TestSecretOutputOfAnotherRegion(t *testing.T) {
+	const expression = "{{resolve:secretsmanager:db}}"
+	e, cloud := newEngine(t)
+	r := state.NewRecord("Net", "eu-west-1")
+	r.Outputs = value.NewObject("Key", expression)
+	body, err := r.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cloud.S3.PutObject(bucket, "cdkd/Net/eu-west-1/state.json", body)
+	in := &secretsmanager.CreateSecretInput{Name: aws.String("db"), SecretString: aws.String("theirs-in-clear")}
+	if _, err := secretsmanager.NewFromConfig(cloud.Config()).CreateSecret(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	writeApp(t, dir, map[string]string{"Shop": `"P": {"Type": "AWS::SSM::Parameter", "Properties": {"Name": "/shop/p", "Type": "String",
+		"Value": {"Fn::GetStackOutput": {"StackName": "Net", "Region": "eu-west-1", "OutputName": "Key"}}}}`})
+	if run, err := e.Deploy(t.Context(), deployAll(dir)); err != nil || run.Outcome != result.Success {
+		t.Fatalf("%v %+v", err, run.Stacks)
+	}
+	out, err := ssm.NewFromConfig(cloud.Config()).GetParameter(t.Context(), &ssm.GetParameterInput{Name: aws.String("/shop/p")})
+	if err != nil || *out.Parameter.Value != "theirs-in-clear" {
+		t.Errorf("the parameter is %v, %v", out, err)
+	}
+	for _, r := range cloud.Log() {
+		if r.Action == "GetSecretValue" && r.Region != "eu-west-1" {
+			t.Errorf("the secret was asked for in %s", r.Region)
+		}
+	}
+	o, _ := cloud.S3.Object(bucket, shopKey+"state.json")
+	if text := string(o.Body); !strings.Contains(text, `"Value": "`+expression+`"`) || strings.Contains(text, "in-clear") {
+		t.Errorf("recorded: %s", text)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -269,5 +270,54 @@ func TestImportsAreUnitedUntilTheEnd(t *testing.T) {
 	cloud.RemoveFault(no)
 	if diff := cmp.Diff(of("b"), deploy("b", "", result.NoChange)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A row depends on what its resource refers to itself, by Ref, Fn::GetAtt, Fn::Sub
+// or DependsOn, and on no parameter; an import records the same (S-45).
+func TestRecordedDependencies(t *testing.T) {
+	topic := func(id, more string) string {
+		return `"` + id + `": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "` + id + `"` + more + `}`
+	}
+	resources := strings.Join([]string{
+		topic("A", `, "DisplayName": {"Ref": "Given"}}`),
+		topic("B", `, "DisplayName": {"Fn::Sub": "${A.TopicName}-${Given}-${AWS::Region}"}}`),
+		topic("C", `, "DisplayName": {"Fn::GetAtt": ["B", "TopicName"]}}`),
+		topic("D", `, "DisplayName": {"Fn::GetAtt": ["C", "TopicName"]}, "Tags": [{"Key": "of", "Value": {"Ref": "A"}}]}`),
+		topic("E", `}, "DependsOn": ["D", "B"]`),
+	}, ",") + `}, "Parameters": {"Given": {"Type": "String", "Default": "g"}`
+	want := map[string][]string{"A": nil, "B": {"A"}, "C": {"B"}, "D": {"A", "C"}, "E": {"B", "D"}}
+	e, cloud := newEngine(t)
+	dir := t.TempDir()
+	writeApp(t, dir, map[string]string{"Shop": resources})
+	recorded := func() map[string][]string {
+		t.Helper()
+		o, _ := cloud.S3.Object(bucket, shopKey+"state.json")
+		r, err := state.ParseRecord(shopKey+"state.json", o.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]string{}
+		for id, row := range r.Resources {
+			got[id] = slices.Sorted(slices.Values(row.Dependencies))
+		}
+		return got
+	}
+	if run, err := e.Deploy(t.Context(), deployAll(dir)); err != nil || run.Outcome != result.Success {
+		t.Fatalf("%v %+v", err, run.Stacks)
+	}
+	if diff := cmp.Diff(want, recorded()); diff != "" {
+		t.Errorf("after a deploy (-want +got):\n%s", diff)
+	}
+	cloud.S3.PutObject(bucket, shopKey+"state.json", shop())
+	ids := map[string]string{}
+	for id := range want {
+		ids[id] = "arn:aws:sns:us-east-1:123456789012:" + id
+	}
+	if _, err := e.Import(t.Context(), engine.ImportOptions{Selection: deployAll(dir).Selection, Resources: ids}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, recorded()); diff != "" {
+		t.Errorf("after an import (-want +got):\n%s", diff)
 	}
 }

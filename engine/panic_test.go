@@ -81,7 +81,7 @@ func TestFaultAtEachRequest(t *testing.T) {
 		t.Run(story.name, func(t *testing.T) {
 			ends := map[string]int{}
 			for nth, met := int64(1), true; met && !t.Failed(); nth++ {
-				aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.None})
+				aws, err := startSandbox(t, sandbox.Options{Upstream: sandbox.None})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -95,6 +95,13 @@ func TestPoliciesAllowWhatIsDone(t *testing.T) {
 		t.Errorf("objects that may be written: %v", got)
 	}
 	destroy := policy(permission.Destroy)
+	for _, action := range []string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject"} {
+		for purpose, policy := range map[permission.Purpose]map[string][]string{permission.Deploy: deploy, permission.Destroy: destroy} {
+			if !slices.ContainsFunc(policy[action], func(on string) bool { return on == objects[1] || on == "*" }) {
+				t.Errorf("%s may not %s of the names' registrations: %v", purpose, action, policy[action])
+			}
+		}
+	}
 	aws.ClearLog()
 	done(e.Deploy(t.Context(), engine.DeployOptions{Selection: sel, ResourceTimeout: time.Minute}))
 	asked(deploy, permission.Deploy)

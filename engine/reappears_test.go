@@ -34,7 +34,7 @@ func TestHeldNameIsLookedAtAgain(t *testing.T) {
 		"a signal comes meanwhile": {signal: 15 * time.Second, looks: 2, took: 15 * time.Second, want: result.Cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cloud, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.None})
+			cloud, err := startSandbox(t, sandbox.Options{Upstream: sandbox.None})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -162,7 +163,13 @@ func (d *deployment) tidyLock(ctx context.Context) {
 // release gives the lock back, unless a save is under way that may still take
 // effect: whoever came next would plan from a record that is about to change.
 func (d *deployment) release() {
-	d.tidying.Wait()
+	fault := routine.Try(func() error {
+		d.tidying.Wait()
+		return nil
+	})
+	if fault != nil { // of what nothing depends on: it must not keep the lock
+		defer panic(fault)
+	}
 	defer d.finishing.Wait()
 	if d.lock == nil {
 		return

@@ -69,8 +69,7 @@ func names(entries []string, t target, logicalID string) bool {
 // that is to go both ways.
 func (r Replacements) check(sel *selected) error {
 	known, loops := map[string]bool{}, false
-	var learn func(prefix string, t *template.Template)
-	learn = func(prefix string, t *template.Template) {
+	learn := func(prefix string, t *template.Template) {
 		loops = loops || t.Loops()
 		for _, r := range t.Resources {
 			known[prefix+r.LogicalID] = true

@@ -99,7 +99,7 @@ func TestEmptyRecordOfAFirstDeploy(t *testing.T) {
 			cloud.S3.PutObject(bucket, "_cdkd-registry/us-east-1/Shop.json", []byte(`{"prefix": "cdkd"}`))
 			if first {
 				cloud.S3.PutObject(bucket, journalKey, []byte(`{"journalVersion": 1, "stackName": "Shop", "region": "us-east-1", "segments": [
-					{"runId": "r", "timestamp": 1, "reason": "auto-rollback-clean", "initialDeploy": true, "operations": [],
+					{"runId": "20260101T000000000Z-00000000", "timestamp": 1, "reason": "auto-rollback-clean", "initialDeploy": true, "operations": [],
 					"failedOperations": [{"logicalId": "Fails", "resourceType": "AWS::SSM::Parameter", "changeType": "CREATE"}]}]}`))
 			}
 			writeApp(t, dir, map[string]string{"Shop": made + "," + later + "," + fails})

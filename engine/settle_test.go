@@ -66,7 +66,7 @@ const slowTemplate = `{
 
 func startSlow(t *testing.T, template string) *slow {
 	t.Helper()
-	box, err := sandbox.Start(t.Context(), sandbox.Options{ProgressDelay: 10 * time.Minute})
+	box, err := startSandbox(t, sandbox.Options{ProgressDelay: 10 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

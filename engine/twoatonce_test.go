@@ -85,7 +85,7 @@ func TestTwoAtOnce(t *testing.T) {
 			}
 			ends := map[string]int{}
 			for _, seed := range seeds {
-				aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.None})
+				aws, err := startSandbox(t, sandbox.Options{Upstream: sandbox.None})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -107,7 +107,7 @@ func TestSeedsRepeat(t *testing.T) {
 	made := regexp.MustCompile(`iden-\w+|\w{17}Z-\w{8}`)
 	var stories [2]string
 	for i := range stories {
-		aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.None})
+		aws, err := startSandbox(t, sandbox.Options{Upstream: sandbox.None})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // A fault of the program ends the step with 1: 2, Go's own code, means a partial
-// outcome. It is told without secrets, and with what to do (S-191).
+// outcome. It is told without secrets, and with what to do (S-191, S-195).
 func TestFaultOfTheProgram(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestHeldMessage(t *testing.T) { // (S-101, S-103)
+func TestHeldMessage(t *testing.T) { // (S-101, S-102, S-103)
 	now := time.Now()
 	base := HeldError{
 		Subject: "stack", Stack: "Shop", Region: "eu-west-1", Readable: true, Owner: "bob@host:1", Operation: "deploy",

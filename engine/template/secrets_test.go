@@ -103,7 +103,7 @@ func TestDynamicReferencesRefused(t *testing.T) {
 	w := regional{&world{outputs: map[string]any{"O.Out": token}}}
 	props, err := bind(t, with(`{"Fn::GetStackOutput": {"StackName": "O", "OutputName": "Out", "Region": "us-east-1"}}`, false), w).Properties(t.Context(), "R")
 	if err != nil || props.String("V") != "from us-east-1" {
-		t.Errorf("a world of several regions resolves it where it comes from: %v, %v", value.JSON(props), err)
+		t.Errorf("a world of several regions resolves it where it comes from (S-152): %v, %v", value.JSON(props), err)
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/org/cdkd-action/internal/sandbox"
 )
 
-// The chapters of the table of requests, in an order in which each finds what
-// it needs. An update that fails and is not rolled back gives the rollback
-// something to do.
+// The chapters of the tables of requests, in an order in which each finds what
+// it needs; those without a name are not shown. An update that fails and is not
+// rolled back gives the rollback something to do.
 var commands = []chapter{
 	{name: "deploy, first", command: "deploy", app: wide},
 	{name: "deploy, no change", command: "deploy", app: wide},
@@ -27,25 +27,39 @@ var commands = []chapter{
 	{name: "destroy", command: "destroy", app: changed},
 }
 
+var stateCommands = []chapter{
+	{command: "deploy", app: wide},
+	{name: "state info", command: "state info", app: wide},
+	{name: "state show", command: "state show", app: wide},
+	{name: "state resources", command: "state resources", app: wide},
+	{name: "state destroy", command: "state destroy", app: wide},
+	{command: "deploy", app: wide},
+	{name: "state orphan", command: "state orphan", app: wide},
+}
+
 // calls runs each command once and shows what it asks of AWS, and how much of
 // that one after another.
 func calls(ctx context.Context, out io.Writer, program string) error {
+	for _, chapters := range [][]chapter{commands, stateCommands} {
+		if err := callsOf(ctx, out, program, chapters); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func callsOf(ctx context.Context, out io.Writer, program string, chapters []chapter) error {
 	var logs [][]sandbox.Request
-	err := story(ctx, program, commands, func(c chapter, s sample) {
-		if !c.fails {
-			logs = append(logs, s.log)
+	header := table.Row{"48 resources"}
+	err := story(ctx, program, chapters, func(c chapter, s sample) {
+		if c.name != "" {
+			header, logs = append(header, c.name), append(logs, s.log)
 		}
 	})
 	if err != nil {
 		return err
 	}
 	t := table.NewWriter()
-	header := table.Row{"48 resources"}
-	for _, c := range commands {
-		if !c.fails {
-			header = append(header, c.name)
-		}
-	}
 	t.AppendHeader(header)
 	var rows []string
 	counts := map[string][]int{}
@@ -71,7 +85,7 @@ func calls(ctx context.Context, out io.Writer, program string) error {
 	t.AppendRow(line("**all**", all))
 	t.AppendRow(line("**one after another** before the first change, or in all", before))
 	t.AppendRow(line("**one after another** after the last change", after))
-	_, err = fmt.Fprintln(out, t.RenderMarkdown())
+	_, err = fmt.Fprintln(out, t.RenderMarkdown()+"\n")
 	return err
 }
 

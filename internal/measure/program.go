@@ -102,9 +102,10 @@ func (g *ground) run(ctx context.Context, c chapter, app string) (sample, error)
 		return sample{}, err
 	}
 	stacks := c.app.stack()
-	if strings.HasPrefix(c.command, "state ") {
+	if c.command == "state list" || c.command == "state info" {
 		stacks = "" // it is about all that there are
 	}
+	asks := []string{"destroy", "rollback", "state destroy", "state orphan"}
 	cmd := exec.CommandContext(ctx, g.program, "action")
 	cmd.Env = append(g.aws.Env(), "PATH="+os.Getenv("PATH"), "HOME="+files,
 		"GITHUB_ACTIONS=true", "CI=true", "GITHUB_RUN_ID=1000", "GITHUB_RUN_ATTEMPT=1",
@@ -112,7 +113,7 @@ func (g *ground) run(ctx context.Context, c chapter, app string) (sample, error)
 		"GITHUB_OUTPUT="+filepath.Join(files, "output"), "GITHUB_STEP_SUMMARY="+filepath.Join(files, "summary"), "GITHUB_STATE="+filepath.Join(files, "state"),
 		"INPUT_COMMAND="+c.command, "INPUT_APP="+app, "INPUT_STACKS="+stacks, "INPUT_STATE-BUCKET="+bucket, "INPUT_CONCURRENCY="+c.concurrency,
 		"INPUT_CAPTURE-OBSERVED-STATE="+strconv.FormatBool(c.baselines), // most of it comes beside what is measured, and would count
-		"INPUT_YES="+strconv.FormatBool(c.command == "destroy" || c.command == "rollback"), "INPUT_ROLLBACK="+strconv.FormatBool(!c.fails))
+		"INPUT_YES="+strconv.FormatBool(slices.Contains(asks, c.command)), "INPUT_ROLLBACK="+strconv.FormatBool(!c.fails))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 

@@ -24,6 +24,7 @@ var families = []*family{
 		"assetBucket": must(filled), "containerRepo": must(filled), "assetSupportVersion": must(whole(1, 1)), "createdAt": must(iso),
 	})},
 	{key: regexp.MustCompile(`^custom-resource-responses/[^/]+\.json$`)},
+	{key: regexp.MustCompile(`^cdkd-migrate-tmp/[^/]+/\d+\.json$`)},
 	{key: regexp.MustCompile(`(?:^|/)_index/[^/]+/exports\.json$`), contentType: typeJSON, guarded: true, shape: exports},
 	{key: of(`state\.json`), contentType: typeJSON, named: true, guarded: true, newest: 11, shape: record},
 	{key: of(`lock\.json`), contentType: typeJSON, guarded: true, shape: members(map[string]member{

@@ -3,7 +3,6 @@ package state
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 )
 
@@ -154,15 +153,11 @@ func (e *RequestError) Unwrap() error { return e.Err }
 
 // Remedy says what to do about it, where the cause does not know better.
 func (e *RequestError) Remedy() string {
-	cause, known := errors.AsType[interface {
+	if cause, known := errors.AsType[interface {
 		error
 		Remedy() string
-	}](e.Err)
-	switch {
-	case known:
+	}](e.Err); known {
 		return cause.Remedy()
-	case status(e.Err) == http.StatusForbidden:
-		return "let the role do it: the command permissions prints what it needs"
 	}
 	return "run the command again; if it fails in the same way, see whether S3 can be reached from here"
 }

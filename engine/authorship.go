@@ -67,6 +67,11 @@ func (d *deployment) tried(ctx context.Context, logicalID string, row *state.Res
 func (d *deployment) doubtOf(ctx context.Context, logicalID string, row *state.Resource, create authorship.Create) string {
 	driver := d.router.Driver(row.ResourceType)
 	if driver.Resource().Lookup == nil {
+		for _, property := range driver.Resource().Leads {
+			if d.ownsPlace(ctx, row.Properties.String(property)) {
+				return ""
+			}
+		}
 		return d.doubtOfPart(ctx, row, driver.Resource().PutOn)
 	}
 	d.mu.Lock()

@@ -169,7 +169,9 @@ func TestPutOnSomebodyElses(t *testing.T) {
 		"OnMine": {` + fmt.Sprintf(policy, `{"Ref": "Mine"}`) + `},
 		"OnTheirs": {` + fmt.Sprintf(policy, `{"Ref": "Theirs"}`) + `},
 		"Elsewhere": {` + fmt.Sprintf(policy, `"arn:aws:sns:us-east-1:123456789012:elsewhere"`) + `, "DependsOn": "OnTheirs"},
-		"Fails": {"Type": "AWS::SSM::Parameter", "DependsOn": ["OnMine", "Elsewhere"], "Properties": {"Type": "String", "Name": "/fails", "Value": "x"}}`})
+		"Inbox": {"Type": "AWS::SQS::Queue"},
+		"Follows": {"Type": "AWS::SNS::Subscription", "Properties": {"Protocol": "sqs", "TopicArn": "arn:aws:sns:us-east-1:123456789012:elsewhere", "Endpoint": {"Fn::GetAtt": ["Inbox", "Arn"]}}},
+		"Fails": {"Type": "AWS::SSM::Parameter", "DependsOn": ["OnMine", "Elsewhere", "Follows"], "Properties": {"Type": "String", "Name": "/fails", "Value": "x"}}`})
 	cloud.AddFault(sandbox.Fault{Service: "ssm", Action: "PutParameter", Status: 400, Code: "ValidationException"})
 	cloud.ClearLog()
 	run, err := e.Deploy(t.Context(), deployAll(dir))

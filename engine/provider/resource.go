@@ -81,6 +81,9 @@ type Resource struct {
 	// the properties that say what the resource is put on. Types with a Lookup do
 	// so too, and are told by that.
 	PutOn []string
+	// Leads names the properties of such a type that say what it leads to: leading
+	// to what the stack made itself, it cannot have been there before either.
+	Leads []string
 
 	// Adopt gives the id under which an existing resource is recorded, of the
 	// request's properties and its PhysicalID, which is what CloudFormation calls

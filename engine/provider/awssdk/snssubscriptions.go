@@ -50,6 +50,7 @@ func subscription() provider.Resource {
 	return provider.Resource{
 		Type:    "AWS::SNS::Subscription",
 		PutOn:   []string{"TopicArn"},
+		Leads:   []string{"Endpoint"},
 		Inputs:  []provider.Input{subscribeInput},
 		Handled: []string{"Region"},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {

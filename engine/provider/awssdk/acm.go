@@ -236,11 +236,7 @@ func certificateTags(ctx context.Context, r *provider.Request, of *string) (map[
 	if err != nil {
 		return nil, err
 	}
-	tags := map[string]string{}
-	for _, t := range out.Tags {
-		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return tags, nil
+	return tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value }), nil
 }
 
 func readCertificate(ctx context.Context, r *provider.Request) (*value.Object, error) {

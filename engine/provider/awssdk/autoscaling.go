@@ -116,11 +116,7 @@ func scalingGroup() provider.Resource {
 			} else if err != nil {
 				return nil, err
 			}
-			h := &provider.Holder{PhysicalID: *g.AutoScalingGroupName, Tags: map[string]string{}}
-			for _, t := range g.Tags {
-				h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-			}
-			return h, nil
+			return &provider.Holder{PhysicalID: *g.AutoScalingGroupName, Tags: tagMap(g.Tags, func(t types.TagDescription) (k, v *string) { return t.Key, t.Value })}, nil
 		}),
 		Attributes: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			if r.Attributes.Has("AutoScalingGroupARN") {

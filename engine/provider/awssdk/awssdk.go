@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/org/cdkd-action/engine/provider"
@@ -138,6 +139,16 @@ func tagSlice[T any](tags map[string]string, make func(k, v *string) T) []T {
 		out = append(out, make(&k, &v))
 	}
 	return out
+}
+
+// tagMap is the inverse of tagSlice: the SDK's list of tags by key.
+func tagMap[T any](list []T, of func(T) (k, v *string)) map[string]string {
+	tags := map[string]string{}
+	for _, t := range list {
+		k, v := of(t)
+		tags[aws.ToString(k)] = aws.ToString(v)
+	}
+	return tags
 }
 
 // text returns a scalar property as text, "" when it is absent.

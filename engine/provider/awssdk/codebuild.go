@@ -86,11 +86,7 @@ func buildProject() provider.Resource {
 			} else if err != nil {
 				return nil, err
 			}
-			h := &provider.Holder{PhysicalID: *p.Name, Tags: map[string]string{}}
-			for _, t := range p.Tags {
-				h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-			}
-			return h, nil
+			return &provider.Holder{PhysicalID: *p.Name, Tags: tagMap(p.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })}, nil
 		}),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			p, err := describe(ctx, r, r.PhysicalID)

@@ -109,11 +109,7 @@ func shaped(typ string, from any, tags []types.Tag, opts ...provider.Option) *va
 }
 
 func templateTags(tags []types.Tag) []any {
-	m := map[string]string{}
-	for _, t := range tags {
-		m[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return tagList(m)
+	return tagList(tagMap(tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value }))
 }
 
 // described is the answer of a describe by id: its one element, or that there

@@ -65,11 +65,7 @@ func repository() provider.Resource {
 		if err != nil {
 			return nil, err
 		}
-		tags := map[string]string{}
-		for _, t := range out.Tags {
-			tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-		}
-		return tags, nil
+		return tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value }), nil
 	}
 	return provider.Resource{
 		Type:    "AWS::ECR::Repository",

@@ -120,11 +120,7 @@ func lookupClusters(ctx context.Context, rs []*provider.Request) ([]*provider.Ho
 }
 
 func ecsTagMap(list []types.Tag) map[string]string {
-	tags := map[string]string{}
-	for _, t := range list {
-		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return tags
+	return tagMap(list, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
 }
 
 func ecsTags(of func(*provider.Request) string) provider.Tags {

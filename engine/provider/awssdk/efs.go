@@ -38,11 +38,7 @@ func efsTags(property string) provider.Tags {
 }
 
 func efsTagList(tags []types.Tag) []any {
-	m := map[string]string{}
-	for _, t := range tags {
-		m[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return tagList(m)
+	return tagList(tagMap(tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value }))
 }
 
 // efsSettled is the wait of everything here. It is made in every mode: what is

@@ -58,11 +58,7 @@ func cacheTagsOf(ctx context.Context, r *provider.Request, kind, name string) (m
 	if err != nil {
 		return nil, err
 	}
-	tags := map[string]string{}
-	for _, t := range out.TagList {
-		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return tags, nil
+	return tagMap(out.TagList, func(t types.Tag) (k, v *string) { return t.Key, t.Value }), nil
 }
 
 // findCache finds what has the name and this create's own tag.

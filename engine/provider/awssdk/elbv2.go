@@ -259,9 +259,5 @@ func elbTagsOf(ctx context.Context, r *provider.Request, id string) map[string]s
 	if err != nil || len(out.TagDescriptions) == 0 {
 		return nil
 	}
-	tags := map[string]string{}
-	for _, t := range out.TagDescriptions[0].Tags {
-		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return tags
+	return tagMap(out.TagDescriptions[0].Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
 }

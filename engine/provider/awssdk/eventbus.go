@@ -3,8 +3,8 @@ package awssdk
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/value"
@@ -62,11 +62,7 @@ func eventBus() provider.Resource {
 			} else if err != nil {
 				return nil, err
 			}
-			h := &provider.Holder{PhysicalID: text(r.Properties, "Name"), Tags: map[string]string{}}
-			for _, t := range out.Tags {
-				h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-			}
-			return h, nil
+			return &provider.Holder{PhysicalID: text(r.Properties, "Name"), Tags: tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })}, nil
 		}),
 		Known: func(r *provider.Request) *value.Object {
 			name := r.PhysicalID

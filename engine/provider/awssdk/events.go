@@ -116,10 +116,7 @@ func rule() provider.Resource {
 			}
 			h := &provider.Holder{PhysicalID: aws.ToString(out.Arn)}
 			if out, err := eventsClient(r.Session).ListTagsForResource(ctx, &eventbridge.ListTagsForResourceInput{ResourceARN: out.Arn}); err == nil {
-				h.Tags = map[string]string{}
-				for _, t := range out.Tags {
-					h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-				}
+				h.Tags = tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
 			}
 			return h, nil
 		},

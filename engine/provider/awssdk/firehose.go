@@ -142,11 +142,7 @@ func deliveryStream() provider.Resource {
 			if err != nil {
 				return nil, unlessGone(err, []string{"ResourceNotFoundException"})
 			}
-			h := &provider.Holder{PhysicalID: name, Tags: map[string]string{}}
-			for _, t := range out.Tags {
-				h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-			}
-			return h, nil
+			return &provider.Holder{PhysicalID: name, Tags: tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })}, nil
 		}),
 		Known: func(r *provider.Request) *value.Object {
 			name := r.PhysicalID

@@ -26,11 +26,7 @@ func patient(o *iam.Options) {
 
 // ownerOf returns the tags by which a find tells whose a resource is.
 func ownerOf(tags []types.Tag) map[string]string {
-	out := map[string]string{}
-	for _, t := range tags {
-		out[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return out
+	return tagMap(tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
 }
 
 func iamResources() []provider.Resource {

@@ -279,11 +279,7 @@ func readStream(ctx context.Context, r *provider.Request) (*value.Object, error)
 	if err != nil {
 		return nil, err
 	}
-	tags := map[string]string{}
-	for _, t := range out.Tags {
-		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	if tags := tagList(tags); len(tags) > 0 {
+	if tags := tagList(tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })); len(tags) > 0 {
 		props.Set("Tags", tags)
 	}
 	return props, nil

@@ -86,10 +86,7 @@ func streamConsumer() provider.Resource {
 			if err != nil {
 				return nil, err
 			}
-			tags := map[string]string{}
-			for _, t := range out.Tags {
-				tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-			}
+			tags := tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
 			props.Set("Tags", tagList(tags))
 			return props, nil
 		},

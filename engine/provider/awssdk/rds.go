@@ -58,11 +58,7 @@ func findDatabase(property, kind string) func(context.Context, *provider.Request
 }
 
 func databaseTags(tags []types.Tag) map[string]string {
-	m := map[string]string{}
-	for _, t := range tags {
-		m[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return m
+	return tagMap(tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
 }
 
 // databaseProps returns what a describe gave as properties.

@@ -259,10 +259,7 @@ func readZone(ctx context.Context, r *provider.Request) (*value.Object, error) {
 		return nil, err
 	}
 	if tags.ResourceTagSet != nil {
-		m := map[string]string{}
-		for _, t := range tags.ResourceTagSet.Tags {
-			m[aws.ToString(t.Key)] = aws.ToString(t.Value)
-		}
+		m := tagMap(tags.ResourceTagSet.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
 		if l := tagList(m); len(l) > 0 {
 			props.Set("HostedZoneTags", l)
 		}

@@ -185,17 +185,13 @@ func lookupBucket(ctx context.Context, r *provider.Request) (*provider.Holder, e
 // bucketTags are the tags of a bucket.
 func bucketTags(ctx context.Context, r *provider.Request, name string) (map[string]string, error) {
 	out, err := S3Client(r.Session).GetBucketTagging(ctx, &s3.GetBucketTaggingInput{Bucket: &name})
-	tags := map[string]string{}
 	if provider.HasCode(err, "NoSuchTagSet") {
-		return tags, nil
+		return map[string]string{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range out.TagSet {
-		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return tags, nil
+	return tagMap(out.TagSet, func(t types.Tag) (k, v *string) { return t.Key, t.Value }), nil
 }
 
 // deleteBucket deletes a bucket that is empty, or that the app said may be

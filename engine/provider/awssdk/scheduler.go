@@ -131,11 +131,8 @@ func scheduleGroup() provider.Resource {
 			if err != nil {
 				return nil, err
 			}
-			props, tags := value.NewObject("Name", aws.ToString(out.Name)), map[string]string{}
-			for _, t := range labels.Tags {
-				tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-			}
-			if tags := tagList(tags); len(tags) > 0 {
+			props := value.NewObject("Name", aws.ToString(out.Name))
+			if tags := tagList(tagMap(labels.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })); len(tags) > 0 {
 				props.Set("Tags", tags)
 			}
 			return props, nil

@@ -117,10 +117,7 @@ func lookupTopic(ctx context.Context, r *provider.Request) (*provider.Holder, er
 	}
 	h := &provider.Holder{PhysicalID: id}
 	if out, err := snsClient(r.Session).ListTagsForResource(ctx, &sns.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
-		h.Tags = map[string]string{}
-		for _, t := range out.Tags {
-			h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-		}
+		h.Tags = tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
 	}
 	return h, nil
 }

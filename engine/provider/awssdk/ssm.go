@@ -61,11 +61,7 @@ func findSSM(kind types.ResourceTypeForTagging) func(context.Context, *provider.
 }
 
 func ssmTagMap(tags []types.Tag) map[string]string {
-	m := map[string]string{}
-	for _, t := range tags {
-		m[aws.ToString(t.Key)] = aws.ToString(t.Value)
-	}
-	return m
+	return tagMap(tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
 }
 
 // A parameter is known by its name.

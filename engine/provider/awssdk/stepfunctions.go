@@ -120,10 +120,7 @@ func lookupMachine(ctx context.Context, r *provider.Request) (*provider.Holder, 
 	}
 	h := &provider.Holder{PhysicalID: id, Created: aws.ToTime(out.CreationDate)}
 	if out, err := sfnClient(r.Session).ListTagsForResource(ctx, &sfn.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
-		h.Tags = map[string]string{}
-		for _, t := range out.Tags {
-			h.Tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
-		}
+		h.Tags = tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
 	}
 	return h, nil
 }

@@ -139,20 +139,21 @@ func inside(root, dir, path string) (string, error) {
 		return "", fmt.Errorf("%q is not a relative path", path)
 	}
 	file := filepath.Join(dir, filepath.FromSlash(path))
-	if !within(root, file) {
+	if !Within(root, file) {
 		return "", fmt.Errorf("%q leads out of the assembly", path)
 	}
 	realRoot, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return file, nil // whoever opens the file says what is wrong
 	}
-	if real, err := filepath.EvalSymlinks(file); err == nil && !within(realRoot, real) {
+	if real, err := filepath.EvalSymlinks(file); err == nil && !Within(realRoot, real) {
 		return "", fmt.Errorf("%q is a link that leads out of the assembly", path)
 	}
 	return file, nil
 }
 
-func within(root, file string) bool {
+// Within tells whether a file is below the folder root, by their paths alone.
+func Within(root, file string) bool {
 	rel, err := filepath.Rel(root, file)
 	return err == nil && filepath.IsLocal(rel)
 }

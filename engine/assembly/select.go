@@ -1,6 +1,7 @@
 package assembly
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -122,14 +123,25 @@ type link struct {
 
 // links finds what each stack has to come after: by the manifest, by an import
 // of an export, and by reading an output. Names that are not written out make
-// no link; neither does a name that no stack of the assembly has.
+// no link; neither does a name that no stack of the assembly has. Exports are a
+// region's own: of stacks that export the same name, the first of the reader's
+// region counts, else the first.
 func (a *Assembly) links() map[string][]link {
-	exporter := map[string]string{}
+	type export struct{ region, name string }
+	exporter := map[export]string{}
+	anywhere := map[string]string{}
 	for _, s := range a.Stacks {
 		for t := range s.templates() {
 			for _, o := range t.Outputs {
-				if name, ok := o.ExportName.(string); ok && exporter[name] == "" {
-					exporter[name] = s.Name
+				name, ok := o.ExportName.(string)
+				if !ok {
+					continue
+				}
+				if e := (export{s.Region, name}); exporter[e] == "" {
+					exporter[e] = s.Name
+				}
+				if anywhere[name] == "" {
+					anywhere[name] = s.Name
 				}
 			}
 		}
@@ -145,7 +157,9 @@ func (a *Assembly) links() map[string][]link {
 			add(d, false)
 		}
 		for t := range s.templates() {
-			crossings(t.Body, func(export string) { add(exporter[export], false) }, func(stack string) { add(stack, true) })
+			crossings(t.Body, func(name string) {
+				add(cmp.Or(exporter[export{s.Region, name}], exporter[export{"", name}], anywhere[name]), false)
+			}, func(stack string) { add(stack, true) })
 		}
 	}
 	return links

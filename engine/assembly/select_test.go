@@ -101,6 +101,18 @@ func TestOrder(t *testing.T) { // T-74, T-75
 		t.Errorf("stacks that are not selected make no order: %v, %v", after, err)
 	}
 
+	regions := read(t, map[string]string{
+		"manifest.json": manifest(stack("Us", `, "environment": "aws://1/us-east-1"`) + "," + stack("Eu", `, "environment": "aws://1/eu-west-1"`) + "," +
+			stack("Reader", `, "environment": "aws://1/eu-west-1"`) + "," + stack("Any", `, "environment": "aws://1/unknown-region"`)),
+		"Us.json":     `{"Outputs": {"V": {"Value": 1, "Export": {"Name": "both"}}}}`,
+		"Eu.json":     `{"Outputs": {"V": {"Value": 1, "Export": {"Name": "both"}}}}`,
+		"Reader.json": `{"Outputs": {"V": {"Value": {"Fn::ImportValue": "both"}}}}`,
+		"Any.json":    `{"Outputs": {"V": {"Value": {"Fn::ImportValue": "both"}}}}`,
+	})
+	if after, err := regions.Order(regions.Stacks); err != nil || !cmp.Equal(after, map[string][]string{"Reader": {"Eu"}, "Any": {"Us"}}) {
+		t.Errorf("an import waits for the export of its own region (T-278), else for the first (T-74): %v, %v", after, err)
+	}
+
 	circle := read(t, map[string]string{
 		"manifest.json": manifest(stack("A", `, "dependencies": ["B"]`) + "," + stack("B", "")),
 		"A.json":        `{"Outputs": {"V": {"Value": 1, "Export": {"Name": "a"}}}}`,

@@ -283,7 +283,7 @@ func TestZip(t *testing.T) {
 	if err := os.Symlink("../other", filepath.Join(dir, "src/link")); err != nil {
 		t.Fatal(err)
 	}
-	first, err := asset.Zip(filepath.Join(dir, "src"))
+	first, err := asset.Zip(filepath.Join(dir, "src"), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestZip(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(dir, "src/b.txt"), later, later); err != nil {
 		t.Fatal(err)
 	}
-	second, err := asset.Zip(filepath.Join(dir, "src"))
+	second, err := asset.Zip(filepath.Join(dir, "src"), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestZip(t *testing.T) {
 		t.Error(diff)
 	}
 
-	single, err := asset.Zip(filepath.Join(dir, "src/b.txt"))
+	single, err := asset.Zip(filepath.Join(dir, "src/b.txt"), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,10 +320,33 @@ func TestZip(t *testing.T) {
 		t.Errorf("a single file goes under its base name (T-111): %v", err)
 	}
 
+	// A link stays in the assembly (T-107), whatever is on the way.
+	elsewhere, out := t.TempDir(), filepath.Join(dir, "src/a/out")
+	write(t, elsewhere, "secret", "not the app's")
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "other/out")); err != nil {
+		t.Fatal(err)
+	}
+	for what, target := range map[string]string{
+		"a file": filepath.Join(elsewhere, "secret"), "a folder": "../../..", "a link": "../../other/out", "a file through a link": "../../other/out/secret",
+	} {
+		if err := os.Symlink(target, out); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := asset.Zip(filepath.Join(dir, "src/a"), dir); err == nil || !strings.Contains(err.Error(), "a/out is a link that leads out of the assembly") {
+			t.Errorf("a link to %s outside: want a refusal, got %v", what, err)
+		}
+		if err := os.Remove(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "other/out")); err != nil {
+		t.Fatal(err)
+	}
+
 	if err := os.Symlink("..", filepath.Join(dir, "src/a/up")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := asset.Zip(filepath.Join(dir, "src")); err == nil || !strings.Contains(err.Error(), "a link to a folder that it is in") {
+	if _, err := asset.Zip(filepath.Join(dir, "src"), dir); err == nil || !strings.Contains(err.Error(), "a link to a folder that it is in") {
 		t.Errorf("want an error for a link in a circle, got %v", err)
 	}
 }

@@ -34,7 +34,11 @@ func (p *Publisher) open(ctx context.Context, f *File) (*content, error) {
 	case err != nil:
 		return nil, err
 	case f.packaging == "zip":
-		packed, err := Zip(path)
+		root := f.manifest.Root
+		if len(f.executable) > 0 {
+			root = "" // the app's own command chose what to pack
+		}
+		packed, err := Zip(path, root)
 		if err != nil {
 			return nil, err
 		}

@@ -13,15 +13,20 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/org/cdkd-action/engine/assembly"
 )
 
 // written is the time of every entry. It is the earliest that a zip can hold;
 // the real one would make other bytes from the same content.
 var written = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Zip packs a folder's content, or a single file. Links are followed. The same
-// content and modes give the same bytes.
-func Zip(source string) ([]byte, error) {
+// Zip packs a folder's content, or a single file. The same content and modes
+// give the same bytes.
+//
+// Links are followed, as by the CDK, but not out of the folder root: what is
+// there is not the app's, and another file on every machine. "" is no bound.
+func Zip(source, root string) ([]byte, error) {
 	var buffer bytes.Buffer
 	w := zip.NewWriter(&buffer)
 	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
@@ -31,8 +36,13 @@ func Zip(source string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if root != "" {
+		if root, err = filepath.EvalSymlinks(root); err != nil {
+			return nil, err
+		}
+	}
 	if info.IsDir() {
-		err = addFolder(w, source, "", nil)
+		err = addFolder(w, source, "", root, nil)
 	} else {
 		err = addFile(w, source, filepath.Base(source), info)
 	}
@@ -47,7 +57,7 @@ func Zip(source string) ([]byte, error) {
 
 // addFolder adds the files below a folder in the order of their names. above
 // are the folders that it is in, which a link may lead back to.
-func addFolder(w *zip.Writer, folder, name string, above []string) error {
+func addFolder(w *zip.Writer, folder, name, root string, above []string) error {
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {
 		return err
@@ -69,9 +79,14 @@ func addFolder(w *zip.Writer, folder, name string, above []string) error {
 			}
 			return err
 		}
+		if entry.Type()&fs.ModeSymlink != 0 && root != "" {
+			if real, err := filepath.EvalSymlinks(file); err != nil || !assembly.Within(root, real) {
+				return fmt.Errorf("%s is a link that leads out of the assembly; have the app copy what it leads to (followSymlinks), or leave it out (exclude)", file)
+			}
+		}
 		switch inZip := path.Join(name, entry.Name()); {
 		case info.IsDir():
-			err = addFolder(w, file, inZip, above)
+			err = addFolder(w, file, inZip, root, above)
 		case info.Mode().IsRegular():
 			err = addFile(w, file, inZip, info)
 		default:

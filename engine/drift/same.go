@@ -2,7 +2,6 @@ package drift
 
 import (
 	"encoding/json"
-	"math/big"
 	"net/netip"
 	"strings"
 
@@ -21,8 +20,7 @@ func vacuous(v any) bool {
 	case string:
 		return v == ""
 	case json.Number:
-		f, err := v.Float64()
-		return err == nil && f == 0
+		return value.Equal(v, json.Number("0"))
 	case []any:
 		for _, m := range v {
 			if !vacuous(m) {
@@ -59,12 +57,7 @@ func equalNumbers(a, b any) bool {
 	}
 	n, ok1 := a.(json.Number)
 	text, ok2 := b.(string)
-	if !ok1 || !ok2 {
-		return false
-	}
-	x, ok1 := new(big.Rat).SetString(n.String())
-	y, ok2 := new(big.Rat).SetString(text)
-	return ok1 && ok2 && x.Cmp(y) == 0
+	return ok1 && ok2 && value.IsNumber(text) && value.Equal(n, json.Number(text))
 }
 
 func equalSwitches(a, b any) bool {

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -138,17 +139,16 @@ func (d *decoder) value(t reflect.Value, path string, v any) {
 		}
 		t.SetBool(b)
 	case reflect.Int, reflect.Int32, reflect.Int64:
-		n, ok := integer(v)
+		n, ok := value.Integer(v)
 		if !ok || t.OverflowInt(n) {
-			d.fail(path, "a whole number", v)
+			d.fail(path, "a whole number"+tooLarge(t, v), v)
 			return
 		}
 		t.SetInt(n)
 	case reflect.Float32, reflect.Float64:
-		text, _ := value.Text(v)
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			d.fail(path, "a number", v)
+		f, ok := value.Float(v)
+		if !ok || t.OverflowFloat(f) {
+			d.fail(path, "a number"+tooLarge(t, v), v)
 			return
 		}
 		t.SetFloat(f)
@@ -161,6 +161,15 @@ func (d *decoder) value(t reflect.Value, path string, v any) {
 	default:
 		d.fail(path, "a value that this call can take", v)
 	}
+}
+
+// tooLarge says what is wrong with a number where a number is wanted.
+func tooLarge(t reflect.Value, v any) string {
+	text, _ := value.Text(v)
+	if f, ok := value.Float(v); !value.IsNumber(text) || ok && math.Abs(f) < 1<<31 {
+		return ""
+	}
+	return fmt.Sprintf(" that fits into %d bits", t.Type().Bits())
 }
 
 func (d *decoder) converted(t reflect.Value, path string, v any, make converter) {

@@ -3,7 +3,6 @@ package provider
 import (
 	"encoding/json"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/org/cdkd-action/engine/value"
@@ -17,15 +16,6 @@ func textOrJSON(v any) (string, bool) {
 	return value.Text(v)
 }
 
-func integer(v any) (int64, bool) {
-	text, _ := value.Text(v)
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n, true
-	}
-	f, err := strconv.ParseFloat(text, 64) // 1.0 and 1e3 are whole too
-	return int64(f), err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53
-}
-
 func instant(v any) (time.Time, bool) {
 	switch v := v.(type) {
 	case string:
@@ -36,9 +26,9 @@ func instant(v any) (time.Time, bool) {
 		}
 		return instant(json.Number(v))
 	case json.Number:
-		f, err := v.Float64()
+		f, ok := value.Float(v)
 		sec, frac := math.Modf(f)
-		return time.Unix(int64(sec), int64(frac*1e9)).UTC(), err == nil
+		return time.Unix(int64(sec), int64(frac*1e9)).UTC(), ok && math.Abs(f) < 1<<53
 	}
 	return time.Time{}, false
 }

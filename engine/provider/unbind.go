@@ -196,7 +196,7 @@ func typed(text string, shape *schema.Property) any {
 	}
 	switch shape.Type {
 	case "integer", "number":
-		if _, err := strconv.ParseFloat(text, 64); err == nil {
+		if value.IsNumber(text) {
 			return json.Number(text)
 		}
 	case "boolean":

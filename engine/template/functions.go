@@ -226,8 +226,11 @@ func (e *evaluation) findInMap(arg any, at *place) (any, error) {
 		return nil, fmt.Errorf("a DefaultValue needs \"Transform\": %q in the template", LanguageExtensions)
 	}
 	v, err := e.s.t.lookUp(key)
-	if err == nil || len(list) == 3 {
-		return v, err
+	if err == nil {
+		return e.expressions(v, strings.Join(key[:], "."))
+	}
+	if len(list) == 3 {
+		return nil, err
 	}
 	o, _ := list[3].(*value.Object)
 	name, fallback, ok := o.Sole()

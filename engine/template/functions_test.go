@@ -27,7 +27,7 @@ func with(expression string, extended bool) string {
 			"Yes": {"Fn::Equals": ["1", 1]},
 			"No": {"Fn::Not": [{"Condition": "Yes"}]}
 		},
-		"Mappings": {"M": {"eu-west-1": {"one": "1", "list": ["x", "y"], "fn": "${P}"}}},
+		"Mappings": {"M": {"eu-west-1": {"one": "1", "list": ["x", "y"], "fn": "${P}", "ssm": "{{resolve:ssm:/a}}"}}},
 		"Resources": {
 			"DB": {"Type": "T::T::DB"},
 			"Off": {"Type": "T::T::T", "Condition": "No"},
@@ -37,6 +37,7 @@ func with(expression string, extended bool) string {
 
 func TestFunctions(t *testing.T) {
 	w := &world{
+		dynamic:    map[string]string{"ssm:/a": "plain"},
 		refs:       map[string]any{"DB": "db-1"},
 		attributes: map[string]any{"DB.Endpoint.Address": "host", "DB.Port": json(t, "5432"), "DB.List": json(t, `["p","q"]`), "DB.Deep.A.B": "deep"},
 		exports:    map[string]any{"exp": "ev", "S-exp": "own"},
@@ -119,11 +120,15 @@ func TestFunctions(t *testing.T) {
 		{name: "GetAtt without an attribute", in: `{"Fn::GetAtt": "DB"}`, want: `error: want resource.attribute`},
 		{name: "GetAtt not there yet", in: `{"Fn::GetAtt": ["DB", "Later"]}`, want: `error: DB.Later: known only after deployment`},
 		{name: "Ref of a number (T-212)", in: `{"Ref": "N"}`, want: `80`},
+		{name: "a number stays as it is written", in: `[1e400, 3e1, 1.0, 12345678901234567890]`, want: `[1e400,3e1,1.0,12345678901234567890]`},
+		{name: "a number in a text stays as it is written", in: `{"Fn::Join": [" ", [1e400, 3e1, 1.0]]}`, want: `"1e400 3e1 1.0"`},
+		{name: "Select by a number that is no index (T-268)", in: `{"Fn::Select": [1.0, ["a", "b"]]}`, want: `error: want a whole number`},
 		{name: "Ref of numbers", in: `{"Ref": "LN"}`, want: `[1,2.5]`},
 
 		// FindInMap
 		{name: "FindInMap list (T-271)", in: `{"Fn::FindInMap": ["M", {"Ref": "AWS::Region"}, "list"]}`, want: `["x","y"]`},
 		{name: "FindInMap is not evaluated (T-271)", in: `{"Fn::FindInMap": ["M", "eu-west-1", "fn"]}`, want: `"${P}"`},
+		{name: "FindInMap does resolve references to parameters and secrets", in: `{"Fn::FindInMap": ["M", "eu-west-1", "ssm"]}`, want: `"plain"`},
 		{name: "FindInMap missing (T-271)", in: `{"Fn::FindInMap": ["M", "eu-west-1", "two"]}`, want: `error: mapping M has no key "two" in "eu-west-1"`},
 		{name: "FindInMap default (T-262)", in: `{"Fn::FindInMap": ["M", "x", "two", {"DefaultValue": {"Ref": "P"}}]}`, want: `"pv"`, extended: true},
 		{name: "FindInMap default without the transform (T-262)", in: `{"Fn::FindInMap": ["M", "x", "two", {"DefaultValue": 1}]}`, want: `error: needs "Transform"`},

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/org/cdkd-action/engine/value"
@@ -176,19 +176,20 @@ func typed(typ string, texts []string, isList bool) (any, error) {
 	return list[0], nil
 }
 
+var writtenNumber = regexp.MustCompile(`^([+-]?)([0-9]*)(?:\.([0-9]*))?([eE][+-]?[0-9]+)?$`)
+
 // parseNumber keeps how a number was written. What JSON has no spelling for,
-// such as a leading zero, is a number all the same.
+// such as a leading zero, is a number all the same, and exactly that one.
 func parseNumber(written string) (any, error) {
-	text := strings.TrimSpace(written)
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || strings.ContainsAny(text, "xXpP_nN") { // ParseFloat's own extensions
+	m := writtenNumber.FindStringSubmatch(strings.TrimSpace(written))
+	if m == nil || m[2]+m[3] == "" {
 		return nil, fmt.Errorf("%q is not a number", written)
 	}
-	n := json.Number(text)
-	if !json.Valid([]byte(text)) {
-		n = json.Number(strconv.FormatFloat(f, 'f', -1, 64))
+	text := strings.TrimPrefix(m[1], "+") + cmp.Or(strings.TrimLeft(m[2], "0"), "0")
+	if m[3] != "" {
+		text += "." + m[3]
 	}
-	return number{n, written}, nil
+	return number{json.Number(text + m[4]), written}, nil
 }
 
 // used names the parameters that are referred to where something is evaluated.

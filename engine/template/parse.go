@@ -146,12 +146,30 @@ func (b *builder) mappings() *value.Object {
 			b.add("Mappings."+name, "want an object, got %s", value.Kind(v))
 		}
 		for key, v := range keys.All() {
-			if _, ok := v.(*value.Object); !ok {
-				b.add("Mappings."+name+"."+key, "want an object, got %s", value.Kind(v))
+			at := "Mappings." + name + "." + key
+			members, ok := v.(*value.Object)
+			if !ok {
+				b.add(at, "want an object, got %s", value.Kind(v))
+			}
+			for member, v := range members.All() {
+				b.mapped(at+"."+member, v)
 			}
 		}
 	}
 	return all
+}
+
+// mapped checks a value of a mapping, in which no function is evaluated.
+func (b *builder) mapped(at string, v any) {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	for _, v := range list {
+		if _, ok := value.Text(v); !ok {
+			b.add(at, "want a text, a number or a list of them, got %s", value.Kind(v))
+		}
+	}
 }
 
 func (b *builder) resource(id string, v any) {

@@ -70,6 +70,8 @@ func TestParseRefuses(t *testing.T) {
 		{"YAML", "Resources:\n  A:\n    Type: T\n", "if it is YAML, which CDK does not write, convert it to JSON"},
 		{"a list (T-61)", `[]`, "want a JSON object, got a list"},
 		{"Resources a list (T-61)", `{"Resources": []}`, "Resources: want an object, got a list"},
+		{"a function in a mapping", `{"Mappings": {"M": {"a": {"b": {"Ref": "P"}}}}}`, "Mappings.M.a.b: want a text, a number or a list of them, got an object"},
+		{"a function in a list of a mapping", `{"Mappings": {"M": {"a": {"b": ["x", {"Ref": "P"}]}}}}`, "Mappings.M.a.b: want a text, a number or a list of them, got an object"},
 		{"loop without the transform (T-262)", `{"Resources": {"Fn::ForEach::X": ["I", ["a"], {"R${I}": {"Type": "T"}}]}}`, `Fn::ForEach needs "Transform"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -89,11 +89,12 @@ func TestDynamicReferencesRefused(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"another service (T-290)", `"{{resolve:vault:x}}"`, `"vault" is no service of dynamic references`},
 		{"nothing named", `"{{resolve:ssm:}}"`, "names nothing"},
+		{"a secret in its name", `{"Fn::Sub": ["{{resolve:ssm:${Pw}}}", {"Pw": "` + token + `"}]}`, "a secret cannot be part of a dynamic reference"},
 		{"not there", `"{{resolve:secretsmanager:gone}}"`, "there is no such secret"},
 		{"of another region (T-280)", `{"Fn::GetStackOutput": {"StackName": "O", "OutputName": "Out", "Region": "us-east-1"}}`, "cannot be resolved there"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := &world{outputs: map[string]any{"O.Out": token}}
+			w := &world{outputs: map[string]any{"O.Out": token}, dynamic: map[string]string{"secretsmanager:db:SecretString:password::": "s3cr3t"}}
 			_, err := bind(t, with(c.in, false), w).Properties(t.Context(), "R")
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("want an error with %q, got %v", c.want, err)

@@ -2,6 +2,7 @@ package template
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -163,6 +164,9 @@ func (e *evaluation) concat(parts []any) (any, error) {
 		if s, ok := part.(string); ok {
 			run.WriteString(s)
 			continue
+		}
+		if open := strings.LastIndex(run.String(), "{{resolve:"); open >= 0 && !strings.Contains(run.String()[open:], "}") {
+			return nil, errors.New("a secret cannot be part of a dynamic reference")
 		}
 		if err := flush(); err != nil {
 			return nil, err

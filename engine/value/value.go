@@ -383,21 +383,6 @@ func Equal(a, b any) bool {
 	return a == b
 }
 
-func equalNumbers(a, b json.Number) bool {
-	if a == b {
-		return true
-	}
-	// Integers beyond 2^53 differ in digits that float64 does not keep.
-	_, errA := a.Int64()
-	_, errB := b.Int64()
-	if errA == nil && errB == nil {
-		return false
-	}
-	x, errA := a.Float64()
-	y, errB := b.Float64()
-	return errA == nil && errB == nil && x == y
-}
-
 // Text gives a scalar as CloudFormation writes it into a string; ok is false
 // for nil, lists and objects.
 func Text(v any) (text string, ok bool) {

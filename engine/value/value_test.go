@@ -62,6 +62,14 @@ func TestEqual(t *testing.T) {
 		{`1`, `"1"`, false},
 		{`true`, `"true"`, false},
 		{`9007199254740993`, `9007199254740992`, false},
+		{`12345678901234567890`, `12345678901234567891`, false},
+		{`0.1`, `0.10000000000000000001`, false},
+		{`1e400`, `1e401`, false},
+		{`1e400`, `10e399`, true},
+		{`-0.0`, `0`, true},
+		{`120`, `1.2e+2`, true},
+		{`1e-999999999`, `1e999999999`, false},
+		{`1e99999999999`, `1e99999999999`, true},
 		{`null`, `null`, true},
 		{`null`, `{}`, false},
 		{`"a"`, `["a"]`, false},
@@ -71,6 +79,24 @@ func TestEqual(t *testing.T) {
 		b, _ := Parse([]byte(tt.b))
 		if Equal(a, b) != tt.want || Equal(b, a) != tt.want {
 			t.Errorf("Equal(%s, %s): want %t", tt.a, tt.b, tt.want)
+		}
+	}
+}
+
+func TestInteger(t *testing.T) {
+	for text, want := range map[string]int64{
+		`30`: 30, `30.0`: 30, `3e1`: 30, `"3e1"`: 30, `-1.50e1`: -15, `0.0`: 0, `9223372036854775807`: 9223372036854775807,
+		`9007199254740993.0`: 9007199254740993, `"007"`: 7,
+	} {
+		v, _ := Parse([]byte(text))
+		if n, ok := Integer(v); !ok || n != want {
+			t.Errorf("%s: want %d, got %d, %t", text, want, n, ok)
+		}
+	}
+	for _, text := range []string{`1.5`, `1e400`, `1e-1`, `9223372036854775808`, `1e99999999999`, `""`, `"x"`, `"0x10"`, `"1_0"`, `true`, `null`, `[1]`} {
+		v, _ := Parse([]byte(text))
+		if n, ok := Integer(v); ok {
+			t.Errorf("%s is no whole number, got %d", text, n)
 		}
 	}
 }

@@ -10,9 +10,11 @@ package awssdk
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -153,15 +155,26 @@ func tagMap[T any](list []T, of func(T) (k, v *string)) map[string]string {
 
 // text returns a scalar property as text, "" when it is absent.
 func text(o *value.Object, property string) string {
-	s, _ := value.Text(o.Value(property))
+	s, _ := scalar(o.Value(property))
 	return s
+}
+
+// scalar is a scalar as text; a whole number as its digits, however the template
+// writes it.
+func scalar(v any) (string, bool) {
+	if n, ok := v.(json.Number); ok {
+		if i, ok := value.Integer(n); ok {
+			return strconv.FormatInt(i, 10), true
+		}
+	}
+	return value.Text(v)
 }
 
 // texts returns a property that is a list of scalars.
 func texts(o *value.Object, property string) []string {
 	var out []string
 	for _, v := range o.List(property) {
-		if s, ok := value.Text(v); ok {
+		if s, ok := scalar(v); ok {
 			out = append(out, s)
 		}
 	}

@@ -118,6 +118,7 @@ func TestRuleKey(t *testing.T) {
 		"an IPv6 block written otherwise":   {`{"IpProtocol": "-1", "CidrIpv6": "FD00:0::/8"}`, `{"IpProtocol": "-1", "CidrIpv6": "fd00::/8"}`, true},
 		"ports where there are none":        {`{"IpProtocol": "-1", "FromPort": 1, "ToPort": 2, "CidrIp": "10.0.0.0/8"}`, `{"IpProtocol": "-1", "CidrIp": "10.0.0.0/8"}`, true},
 		"a description":                     {`{"IpProtocol": "-1", "CidrIp": "10.0.0.0/8", "Description": "a"}`, `{"IpProtocol": "-1", "CidrIp": "10.0.0.0/8"}`, true},
+		"a port written otherwise":          {`{"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "CidrIp": "10.0.0.0/8"}`, `{"IpProtocol": "tcp", "FromPort": 4.43e2, "ToPort": 443.0, "CidrIp": "10.0.0.0/8"}`, true},
 		"another port":                      {`{"IpProtocol": "tcp", "FromPort": 1, "ToPort": 2, "CidrIp": "10.0.0.0/8"}`, `{"IpProtocol": "tcp", "FromPort": 1, "ToPort": 3, "CidrIp": "10.0.0.0/8"}`, false},
 		"a group and a block are different": {`{"IpProtocol": "-1", "SourceSecurityGroupId": "sg-1"}`, `{"IpProtocol": "-1", "CidrIp": "10.0.0.0/8"}`, false},
 	} {
@@ -127,6 +128,16 @@ func TestRuleKey(t *testing.T) {
 				t.Errorf("%s and %s: same %t, want %t", a, b, a == b, test.same)
 			}
 		})
+	}
+}
+
+// A port that is not understood would open every other.
+func TestPortsAsTheyAreWritten(t *testing.T) {
+	for _, port := range []string{`443`, `"443"`, `443.0`, `4.43e2`, `"443.0"`} {
+		p := ingress.permission(object(t, `{"IpProtocol": "tcp", "FromPort": `+port+`, "ToPort": `+port+`}`))
+		if p.FromPort == nil || *p.FromPort != 443 || p.ToPort == nil || *p.ToPort != 443 {
+			t.Errorf("%s: want 443, got %v and %v", port, p.FromPort, p.ToPort)
+		}
 	}
 }
 

@@ -2,8 +2,8 @@ package awssdk
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -114,8 +114,12 @@ func changePrivateAddresses(ctx context.Context, r *provider.Request) error {
 		return err
 	}
 	unassign.PrivateIpAddresses = less(old, wanted)
-	had, _ := strconv.Atoi(text(r.Previous, "SecondaryPrivateIpAddressCount"))
-	want, _ := strconv.Atoi(text(r.Properties, "SecondaryPrivateIpAddressCount"))
+	const property = "SecondaryPrivateIpAddressCount"
+	had, _ := value.Integer(r.Previous.Value(property))
+	want, ok := value.Integer(r.Properties.Value(property))
+	if r.Properties.Has(property) && (!ok || want != int64(int32(want))) {
+		return fmt.Errorf("%s of %s is no whole number", property, r.LogicalID)
+	}
 	if want > had {
 		assign.PrivateIpAddressCount = aws.Int32(int32(want - had))
 	} else if want < had {
@@ -129,7 +133,7 @@ func changePrivateAddresses(ctx context.Context, r *provider.Request) error {
 				secondary = append(secondary, aws.ToString(a.PrivateIp))
 			}
 		}
-		unassign.PrivateIpAddresses = append(unassign.PrivateIpAddresses, secondary[min(want, len(secondary)):]...)
+		unassign.PrivateIpAddresses = append(unassign.PrivateIpAddresses, secondary[min(int(want), len(secondary)):]...)
 	}
 	if len(assign.PrivateIpAddresses) > 0 || assign.PrivateIpAddressCount != nil {
 		if _, err := c.AssignPrivateNatGatewayAddress(ctx, assign); err != nil {

@@ -3,7 +3,6 @@ package awssdk
 import (
 	"context"
 	"net/netip"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -101,8 +100,8 @@ func (d direction) permission(rule *value.Object) types.IpPermission {
 }
 
 func number(s string) *int32 {
-	n, err := strconv.ParseInt(s, 10, 32)
-	if err != nil {
+	n, ok := value.Integer(s)
+	if !ok || n != int64(int32(n)) {
 		return nil
 	}
 	return aws.Int32(int32(n))

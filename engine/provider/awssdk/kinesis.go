@@ -2,7 +2,7 @@ package awssdk
 
 import (
 	"context"
-	"strconv"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -192,13 +192,18 @@ func updateStream(ctx context.Context, r *provider.Request, d provider.Diff) (pr
 // putRetention is two calls in the API: for longer and for shorter.
 func putRetention(ctx context.Context, r *provider.Request) error {
 	const least = 24
-	hours := func(o *value.Object) int64 {
-		if n, err := strconv.ParseInt(text(o, "RetentionPeriodHours"), 10, 32); err == nil {
-			return n
+	hours := func(o *value.Object) (int64, bool) {
+		if !o.Has("RetentionPeriodHours") {
+			return least, true
 		}
-		return least
+		n, ok := value.Integer(o.Value("RetentionPeriodHours"))
+		return n, ok && n == int64(int32(n))
 	}
-	old, wanted := hours(r.Previous), hours(r.Properties)
+	old, _ := hours(r.Previous)
+	wanted, ok := hours(r.Properties)
+	if !ok {
+		return fmt.Errorf("RetentionPeriodHours of %s is no whole number", r.LogicalID)
+	}
 	n := aws.Int32(int32(wanted))
 	switch {
 	case wanted > old:

@@ -2,7 +2,7 @@ package awssdk
 
 import (
 	"context"
-	"strconv"
+	"fmt"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -64,7 +64,7 @@ func key() provider.Resource {
 		Update: updateKey,
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			in := &kms.ScheduleKeyDeletionInput{KeyId: &r.PhysicalID}
-			if days, err := strconv.ParseInt(text(r.Properties, "PendingWindowInDays"), 10, 32); err == nil {
+			if days, ok := value.Integer(r.Properties.Value("PendingWindowInDays")); ok {
 				in.PendingWindowInDays = aws.Int32(int32(days))
 			}
 			c := kmsClient(r.Session)
@@ -118,7 +118,7 @@ func putKeyState(ctx context.Context, r *provider.Request) error {
 	c := kmsClient(r.Session)
 	enabled := func(o *value.Object) bool { return text(o, "Enabled") != "false" }
 	rotation := func(o *value.Object) string {
-		if text(o, "EnableKeyRotation") != "true" {
+		if !isTrue(o, "EnableKeyRotation") {
 			return "off"
 		}
 		return text(o, "RotationPeriodInDays")
@@ -137,7 +137,11 @@ func putKeyState(ctx context.Context, r *provider.Request) error {
 		}
 	default:
 		in := &kms.EnableKeyRotationInput{KeyId: &r.PhysicalID}
-		if days, err := strconv.ParseInt(now, 10, 32); err == nil {
+		if now != "" {
+			days, ok := value.Integer(now)
+			if !ok || days != int64(int32(days)) {
+				return fmt.Errorf("RotationPeriodInDays of %s is no whole number", r.LogicalID)
+			}
 			in.RotationPeriodInDays = aws.Int32(int32(days))
 		} else if before != "off" {
 			in.RotationPeriodInDays = aws.Int32(365) // the period left the template

@@ -3,7 +3,6 @@ package awssdk
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,12 +19,12 @@ func provisionedConcurrency() provider.Satellite {
 	return provider.Satellite{
 		Properties: []string{"ProvisionedConcurrencyConfig"},
 		Put: func(ctx context.Context, r *provider.Request) error {
-			n, err := strconv.ParseInt(text(r.Properties.Object("ProvisionedConcurrencyConfig"), "ProvisionedConcurrentExecutions"), 10, 32)
-			if err != nil {
+			n, ok := value.Integer(r.Properties.Object("ProvisionedConcurrencyConfig").Value("ProvisionedConcurrentExecutions"))
+			if !ok || n != int64(int32(n)) {
 				return errors.New("ProvisionedConcurrentExecutions is no whole number")
 			}
 			name, qualifier := qualified(r)
-			_, err = lambdaClient(r.Session).PutProvisionedConcurrencyConfig(ctx, &lambda.PutProvisionedConcurrencyConfigInput{
+			_, err := lambdaClient(r.Session).PutProvisionedConcurrencyConfig(ctx, &lambda.PutProvisionedConcurrencyConfigInput{
 				FunctionName: name, Qualifier: qualifier, ProvisionedConcurrentExecutions: aws.Int32(int32(n)),
 			})
 			return err
@@ -145,8 +144,8 @@ var routing = provider.Custom("RoutingConfig", func(v any) (types.AliasRoutingCo
 	c := types.AliasRoutingConfiguration{AdditionalVersionWeights: map[string]float64{}}
 	for _, e := range o.List("AdditionalVersionWeights") {
 		w, _ := e.(*value.Object)
-		weight, err := strconv.ParseFloat(text(w, "FunctionWeight"), 64)
-		if err != nil {
+		weight, ok := value.Float(w.Value("FunctionWeight"))
+		if !ok {
 			return c, errors.New("FunctionWeight is no number")
 		}
 		c.AdditionalVersionWeights[text(w, "FunctionVersion")] = weight

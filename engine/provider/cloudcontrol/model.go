@@ -158,10 +158,8 @@ func coerce(v any, shape *schema.Property) any {
 	case string:
 		switch kind {
 		case "integer", "number":
-			if json.Valid([]byte(v)) {
-				if _, err := strconv.ParseFloat(v, 64); err == nil {
-					return json.Number(v)
-				}
+			if value.IsNumber(v) {
+				return json.Number(v)
 			}
 		case "boolean":
 			if b, err := strconv.ParseBool(strings.ToLower(v)); err == nil {

@@ -219,9 +219,9 @@ func (i Input) set(field reflect.Value, entry string) error {
 		field.SetInt(int64(d))
 	case field.Kind() == reflect.Bool:
 		switch strings.ToLower(entry) {
-		case "true":
+		case "true", "on":
 			field.SetBool(true)
-		case "false":
+		case "false", "off":
 			field.SetBool(false)
 		default:
 			return errType

@@ -90,7 +90,7 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 		Route: func(want *plan.Resource, properties *value.Object, row *state.Resource) (plan.Route, error) {
 			w := provider.Want{Type: want.Type, Properties: properties, Mutating: true, Layer: d.opt.layer(t, want.LogicalID)}
 			if row != nil {
-				w.Recorded, w.Exists = row.ProvisionedBy, true
+				w.Recorded, w.Exists, w.Had = row.ProvisionedBy, true, row.Properties
 			}
 			d, err := d.router.Route(w)
 			return d.Route, err
@@ -321,7 +321,7 @@ func (p *planned) route(d *deployment, desired []plan.Resource, record *state.Re
 	for _, r := range desired {
 		w := provider.Want{LogicalID: r.LogicalID, Type: r.Type, Properties: r.Properties, Mutating: true, Layer: d.opt.layer(d.t, r.LogicalID)}
 		if row := record.Row(r.LogicalID); row != nil && row.ResourceType == r.Type {
-			w.Recorded, w.Exists = row.ProvisionedBy, true
+			w.Recorded, w.Exists, w.Had = row.ProvisionedBy, true, row.Properties
 		}
 		wants = append(wants, w)
 	}

@@ -265,12 +265,17 @@ func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.
 	policy := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)
 	if policy == "Retain" || slices.Contains(u.orphan, op.LogicalID) {
 		u.retained(op.LogicalID, row)
+		var displaced *state.Orphan
 		u.change(func(r *state.Record) {
-			r.Remove(op.LogicalID)
-			if row.ResourceType != nestedType { // that has a record of its own
-				r.Orphans = append(r.Orphans, state.Orphan{LogicalID: op.LogicalID, OrphanedAt: now().UnixMilli(), State: row})
+			if row.ResourceType == nestedType { // that has a record of its own
+				r.Remove(op.LogicalID)
+			} else {
+				displaced = r.Orphan(op.LogicalID, row, now())
 			}
 		})
+		if displaced != nil {
+			u.setAside(ctx, *displaced)
+		}
 		return nil
 	}
 	if doubt := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run)); doubt != "" {
@@ -295,6 +300,16 @@ func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.
 	u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
 	u.undone(op)
 	return nil
+}
+
+// setAside tells of a resource that an earlier rollback left, and that the record
+// has no room for beside the one that is left now.
+func (u *undoing) setAside(ctx context.Context, o state.Orphan) {
+	kept := state.Kept{LogicalID: o.LogicalID, ResourceType: o.State.ResourceType, PhysicalID: o.State.PhysicalID, KeptAt: o.OrphanedAt}
+	u.warn("%s (%s, %s), which an earlier rollback left, is on the stack's list of kept resources now: delete it, or import it", kept.LogicalID, kept.ResourceType, kept.PhysicalID)
+	if err := u.place.Retain(ctx, true, []state.Kept{kept}, state.NewRecord(u.t.Name, u.t.Region)); err != nil {
+		u.warn("%v", err)
+	}
 }
 
 // letElsewhere drops the row of a create that was answered with what another

@@ -72,6 +72,7 @@ var (
 type Want struct {
 	LogicalID, Type string
 	Properties      *value.Object // may hold intrinsic functions
+	Had             *value.Object // what the record has, nil for a new resource
 	// Recorded is the record's ProvisionedBy; Exists that there is a row.
 	Recorded string
 	Exists   bool
@@ -95,8 +96,8 @@ type Decision struct {
 	Notices, Warnings []string
 }
 
-// Route decides one resource. The error is an *Unroutable, or an
-// *UnknownPropertyError.
+// Route decides one resource. The error is an *Unroutable, an
+// *UnknownPropertyError or a *MistypedError.
 func (r *Router) Route(w Want) (Decision, error) {
 	d, err := r.route(w)
 	driver := r.types[w.Type]
@@ -114,6 +115,11 @@ func (r *Router) Route(w Want) (Decision, error) {
 	}
 	if len(unknown) > 0 {
 		return d, &UnknownPropertyError{LogicalID: w.LogicalID, Type: w.Type, Properties: unknown}
+	}
+	if typ, ok := schema.Lookup(w.Type); ok {
+		if faults := mistyped(typ, Without(w.Properties, d.Dropped), w.Had); faults != nil {
+			return d, &MistypedError{LogicalID: w.LogicalID, Type: w.Type, Faults: faults}
+		}
 	}
 	return d, nil
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"slices"
+	"time"
 
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -93,13 +94,22 @@ type Orphan struct {
 	read *value.Object
 }
 
+// same tells whether a row is about the resource that was left.
+func (o Orphan) same(row *Resource) bool {
+	return o.State != nil && o.State.ResourceType == row.ResourceType && SameResource(row.ResourceType, o.State.PhysicalID, row.PhysicalID)
+}
+
 // NewRecord returns an empty record.
 func NewRecord(stack, region string) *Record {
 	return &Record{Version: Version, StackName: stack, Region: region, Resources: map[string]*Resource{}}
 }
 
-// Set adds a row, or replaces it where it stands.
+// Set adds a row, or replaces it where it stands. A resource that a rollback had
+// left is no longer left when a row names it.
 func (r *Record) Set(logicalID string, row *Resource) {
+	r.Orphans = slices.DeleteFunc(r.Orphans, func(o Orphan) bool {
+		return o.LogicalID == logicalID && o.same(row)
+	})
 	if _, ok := r.Resources[logicalID]; !ok {
 		r.order = append(r.order, logicalID)
 	}
@@ -113,6 +123,24 @@ func (r *Record) Remove(logicalID string) {
 	}
 	delete(r.Resources, logicalID)
 	r.order = slices.DeleteFunc(r.order, func(id string) bool { return id == logicalID })
+}
+
+// Orphan moves a row to the resources that rollbacks left in AWS. There is room
+// for one of a logical id: another resource that was left under it before gives
+// way, and is returned.
+func (r *Record) Orphan(logicalID string, row *Resource, at time.Time) (displaced *Orphan) {
+	r.Remove(logicalID)
+	r.Orphans = slices.DeleteFunc(r.Orphans, func(o Orphan) bool {
+		if o.LogicalID != logicalID {
+			return false
+		}
+		if !o.same(row) {
+			displaced = &o
+		}
+		return true
+	})
+	r.Orphans = append(r.Orphans, Orphan{LogicalID: logicalID, OrphanedAt: at.UnixMilli(), State: row})
+	return displaced
 }
 
 // LogicalIDs returns the rows' ids in the record's order.

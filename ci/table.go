@@ -299,7 +299,7 @@ var table = []Input{
 	{Name: "rollback", Field: func(in *Inputs) any { return &in.Rollback }, Default: "true", Commands: []Name{Deploy},
 		Description: "Undo a deploy that fails. `false` keeps what was done, for the next deploy to go on from."},
 	{Name: "force", Field: func(in *Inputs) any { return &in.Force }, Default: "false", Commands: []Name{Bootstrap, Rollback, StateOrphan, OrphanPaths, Import},
-		Description: "For `bootstrap`: put the settings on buckets that were there before, too; with destroy, delete asset storage that is in use. For `rollback`: do not ask, as `yes`; nothing else is overridden. For `state orphan`: do not ask, and remove the lock of whoever is at work on the stack. For `orphan`: use recorded values where a reference cannot be read. For `import`: record anew what is on record already."},
+		Description: "For `bootstrap`: put the settings on buckets that were there before, too; with destroy, delete asset storage that is in use. For `rollback`: do not ask, as `yes`; nothing else is overridden. For `state orphan`: do not ask, remove the lock of whoever is at work on the stack, and forget a record that cannot be read, too. For `orphan`: use recorded values where a reference cannot be read. For `import`: record anew what is on record already."},
 	{Name: "revert-failed", Field: func(in *Inputs) any { return &in.RevertFailed }, Default: "false", Commands: []Name{Rollback},
 		Description: "Also bring back what an operation that failed may have changed, and delete what a failed create left."},
 	{Name: "drop-failed", Field: func(in *Inputs) any { return &in.DropFailed }, Commands: []Name{Rollback}, Restricts: true,

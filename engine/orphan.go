@@ -32,6 +32,7 @@ type OrphanOptions struct {
 type Orphaned struct {
 	state.Ref
 	Recorded  bool     // false: there was no record to remove
+	Unread    bool     // the record could not be understood: what it named is not known
 	Resources []string // the rows that were, by logical id
 	Pending   []string // what was open, for a person
 
@@ -113,7 +114,7 @@ func (e *Engine) orphanTargets(ctx context.Context, store *state.Store, opt Orph
 		recorded := false
 		for _, ref := range found {
 			t := Orphaned{Ref: ref}
-			if err := e.readOrphan(ctx, store, &t); err != nil {
+			if err := e.readOrphan(ctx, store, &t, opt.Force); err != nil {
 				return nil, err
 			}
 			if err := e.mayOrphan(ctx, store.Stack(ref.Stack, ref.Region), opt.Force); err != nil {
@@ -152,9 +153,21 @@ func (e *Engine) warnOfImporters(ctx context.Context, store *state.Store, target
 	return nil
 }
 
-// readOrphan reads the version that is to be removed. A record that cannot be
-// understood can be forgotten all the same.
-func (e *Engine) readOrphan(ctx context.Context, store *state.Store, t *Orphaned) error {
+// An IllegibleError is a record that cannot be understood, and so not be forgotten
+// without insistence: nobody would know any more what it named.
+type IllegibleError struct{ Err error }
+
+func (e *IllegibleError) Error() string { return e.Err.Error() }
+func (e *IllegibleError) Unwrap() error { return e.Err }
+
+// Remedy says what to do about it.
+func (e *IllegibleError) Remedy() string {
+	return Remedy(e.Err) + "; with force it is forgotten all the same, and nothing names its resources any more"
+}
+
+// readOrphan reads the version that is to be removed. One that cannot be
+// understood is refused, or told when force insists.
+func (e *Engine) readOrphan(ctx context.Context, store *state.Store, t *Orphaned, force bool) error {
 	place := store.Stack(t.Stack, t.Region)
 	record, etag, err := place.Read(ctx)
 	if etag == state.Legacy {
@@ -163,6 +176,10 @@ func (e *Engine) readOrphan(ctx context.Context, store *state.Store, t *Orphaned
 		}
 	}
 	if is[*state.MalformedError](err) || is[*state.VersionError](err) {
+		if !force {
+			return &IllegibleError{err}
+		}
+		t.Unread = true
 		e.observe(Event{Kind: Warning, Stack: t.Stack, Region: t.Region, Text: err.Error()})
 	} else if err != nil {
 		return err

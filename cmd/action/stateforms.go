@@ -151,6 +151,8 @@ func orphansText(all []engine.Orphaned, done string) string {
 			fmt.Fprintf(&b, "%s: open operations %s\n", refText(o.Ref), done)
 		case !o.Recorded:
 			fmt.Fprintf(&b, "%s: no record; %s is what was left beside it\n", refText(o.Ref), done)
+		case o.Unread:
+			fmt.Fprintf(&b, "%s: %s; what the record named could not be read, and is left in AWS\n", refText(o.Ref), done)
 		case n == 0:
 			fmt.Fprintf(&b, "%s: %s, with no resources\n", refText(o.Ref), done)
 		default:

@@ -44,6 +44,7 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 	if err == nil {
 		old := d.world.record.Clone()
 		if err = routine.Try(func() error { return d.resolveOutputs(ctx) }); err == nil {
+			d.handUp(ctx)
 			d.world.mu.Lock()
 			d.references(d.world.record, true)
 			differs := changing || d.initial || d.readopted || outputsDiffer(old, d.world.record) ||

@@ -17,6 +17,7 @@ import (
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
 )
 
 // A deployment is one stack being brought to what its template says, or being
@@ -89,6 +90,7 @@ type deployment struct {
 	moved     map[string]*ElsewhereError // rows whose resources are other stacks' by now
 	uncertain []string                   // creates that failed without an answer: they may have made something
 	doubts    map[string]string          // why what a create was answered with may be somebody else's, "" if not
+	handedUp  map[string]*value.Object   // masked outputs of nested stacks, by the row's logical id; never stored
 	others    int                        // resources left because they may be somebody else's
 }
 

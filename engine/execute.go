@@ -208,7 +208,7 @@ func (d *deployment) policies(logicalID string) (deletion, updateReplace string)
 func (d *deployment) create(ctx context.Context, c *plan.Change, resolved template.Resolved, old *state.Resource) error {
 	decision := d.decisions[c.LogicalID]
 	req := d.request(c.LogicalID, c.Type)
-	req.Properties = resolved.Clear.(*value.Object)
+	req.Properties, req.Masked = resolved.Clear.(*value.Object), resolved.Masked
 	d.name(req)
 	release, err := d.takeName(ctx, c, req.Properties)
 	if err != nil {
@@ -319,7 +319,7 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 	decision := d.decisions[c.LogicalID]
 	req := d.request(c.LogicalID, c.Type)
 	req.PhysicalID, req.Attributes = row.PhysicalID, row.Attributes
-	req.Properties = resolved.Clear.(*value.Object)
+	req.Properties, req.Masked = resolved.Clear.(*value.Object), resolved.Masked
 	req.Previous = row.Properties
 	d.name(req)
 

@@ -426,7 +426,7 @@ func (i *importing) findNested(ctx context.Context, r *template.Resource) error 
 // childTarget makes a target of a nested stack, with the parameters that its row
 // would hand to it.
 func (d *deployment) childTarget(logicalID string, n *assembly.Nested, resolved template.Resolved) (target, error) {
-	parameters, hidden, err := (&nested{d}).parameters(&provider.Request{LogicalID: logicalID, Properties: resolved.Clear.(*value.Object)})
+	parameters, hidden, err := (&nested{d}).parameters(&provider.Request{LogicalID: logicalID, Properties: resolved.Clear.(*value.Object), Masked: resolved.Masked})
 	if err != nil {
 		return target{}, err
 	}

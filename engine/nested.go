@@ -99,8 +99,15 @@ func (n *nested) parameters(r *provider.Request) (parameters map[string]string, 
 		return nil, nil, err
 	}
 	secrets := n.parent.e.config.Secrets
+	masked := map[string]bool{}
+	for _, path := range r.Masked {
+		if len(path) > 1 && path[0] == "Parameters" {
+			name, _ := path[1].(string)
+			masked[name] = true
+		}
+	}
 	for name, v := range parameters {
-		if v != secret.Masked && !secrets.Contains(v) {
+		if v != secret.Masked && !masked[name] && !secrets.Contains(v) {
 			continue
 		}
 		// The child is told the expression, and stores that. Of a NoEcho value

@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/schema"
+	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
 )
@@ -83,7 +84,11 @@ func (d *deployment) handDown(child *target, before map[string]string) {
 	for name, v := range d.scope.Resource(child.parentLogicalID).Properties.Object("Parameters").All() {
 		if from := hangsOn(open, d.scope.Parameters(v)); from != nil {
 			child.withheld[name] = from
-		} else if slices.Contains(child.Hidden, name) || before[name] != child.Parameters[name] {
+			continue
+		}
+		// Of an attribute that is as it was, only the mask is known on both sides.
+		same := child.Parameters[name] == secret.Masked && before[name] == secret.Masked && len(suppliedTo(v, d.t)) == 0
+		if !same && (slices.Contains(child.Hidden, name) || before[name] != child.Parameters[name]) {
 			child.renewed = append(child.renewed, name)
 		}
 	}

@@ -83,7 +83,7 @@ func (d *deployment) record(c *plan.Change, resolved template.Resolved, old *sta
 	}
 	if len(row.NoEchoLeaves)+len(row.NoEchoAttributes) > 0 {
 		// What reads them in this run gets them as they are.
-		clear := &state.Resource{PhysicalID: made.PhysicalID, ResourceType: c.Type, Attributes: made.Attributes, Properties: made.Effective}
+		clear := &state.Resource{PhysicalID: made.PhysicalID, ResourceType: c.Type, Attributes: d.unmasked(c.LogicalID, made.Attributes), Properties: made.Effective}
 		if clear.Properties == nil {
 			clear.Properties = resolved.Clear.(*value.Object)
 		}

@@ -12,6 +12,7 @@ package provider
 import (
 	"context"
 
+	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -52,6 +53,8 @@ type Request struct {
 	// Properties are the resolved ones wanted; for Delete and Read, those
 	// recorded. Secrets are in clear: never log them.
 	Properties *value.Object
+	// Masked are the leaves of Properties that are NoEcho values, however short.
+	Masked []secret.Path
 	// Previous are the recorded properties, for Update. A leaf that was a secret
 	// holds its expression.
 	Previous *value.Object

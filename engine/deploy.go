@@ -154,6 +154,8 @@ func (d *deployment) finished(err error) *result.Stack {
 		d.e.fault(d.res, err)
 	} else {
 		d.res.Outcome = result.NoChange
+		c := d.res.Counts
+		d.res.Changed = d.res.Changed || c.Created+c.Updated+c.Deleted > 0 // what an earlier run left is in no plan
 		if d.res.Changed {
 			d.res.Outcome = result.Success
 		}

@@ -147,7 +147,7 @@ func (d *deployment) deleteOld(ctx context.Context, order []string, batch map[st
 		rows[id] = l.row
 	}
 	opt.KeepGoing = true
-	outcomes := graph.Run(ctx, d.removals(order, rows, retry.ForDelete(retry.Classifier{}), true), deletion(order, rows), opt)
+	outcomes := graph.Run(ctx, d.removals(order, rows, retry.ForDelete(retry.Classifier{}), batch), deletion(order, rows), opt)
 	for _, id := range order {
 		o, row := outcomes[id], rows[id]
 		reason := "the old copy of a replaced resource was not deleted"

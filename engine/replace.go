@@ -286,7 +286,7 @@ func letGo(err error) bool {
 // remove deletes recorded resources, each after what depends on it, and drops
 // their rows.
 func (d *deployment) remove(ctx context.Context, order []string, rows map[string]*state.Resource, opt graph.Options, policy retry.Policy) map[string]graph.Outcome {
-	return graph.Run(ctx, d.removals(order, rows, policy, false), deletion(order, rows), opt)
+	return graph.Run(ctx, d.removals(order, rows, policy, nil), deletion(order, rows), opt)
 }
 
 func deletion(order []string, rows map[string]*state.Resource) graph.Edges {
@@ -297,45 +297,45 @@ func deletion(order []string, rows map[string]*state.Resource) graph.Edges {
 	return graph.Deletion(order, known)
 }
 
-// removals makes the tasks that delete rows. Old copies of replaced resources
-// have no row of their own any more.
-func (d *deployment) removals(order []string, rows map[string]*state.Resource, retries retry.Policy, old bool) []graph.Task {
+// removals makes the tasks that delete rows, or, where old has them, old copies
+// of replaced resources, which have no row of their own any more.
+func (d *deployment) removals(order []string, rows map[string]*state.Resource, retries retry.Policy, old map[string]leftover) []graph.Task {
 	var tasks []graph.Task
 	for _, id := range order {
 		row := rows[id]
 		tasks = append(tasks, graph.Task{ID: id, API: service(row.ResourceType), Cost: slowTypes[row.ResourceType], Run: func(ctx context.Context) error {
 			policy := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)
-			if !old && plan.Keeps(policy) && !(d.unmaking && policy == "RetainExceptOnCreate") {
+			if old == nil && plan.Keeps(policy) && !(d.unmaking && policy == "RetainExceptOnCreate") {
 				d.retained(id, row)
 				d.change(func(r *state.Record) { r.Remove(id) })
 				return nil
 			}
-			if create, tried := d.sentCreate(ctx, id, row); tried && !old { // no deploy with it has succeeded
+			if create, tried := d.sentCreate(ctx, id, row); tried && old == nil { // no deploy with it has succeeded
 				if doubt := d.tried(ctx, id, row, create); doubt != "" {
 					d.leave(id, row, doubt, state.ResourceSkipped, state.OpDelete)
 					return nil
 				}
 			}
 			c := &plan.Change{LogicalID: id, Type: row.ResourceType, Action: plan.Delete}
-			if op := d.pending.settling[id]; op != nil && !old {
+			if op := d.pending.settling[id]; op != nil && old == nil {
 				if err := d.awaitReady(ctx, op, row); err != nil && d.e.config.Window.Interrupted() && letGo(err) {
 					return d.fail(c, row.PhysicalID, err)
 				} // one that has failed can go
 			}
 			doomed := row
-			if old {
+			if old != nil {
 				doomed = governed(row, row.UpdateReplacePolicy)
 			}
 			skipped, err := d.delete(ctx, id, doomed, retries, false)
 			elsewhere, moved := errors.AsType[*ElsewhereError](err)
 			switch {
-			case moved && old:
+			case moved && old != nil:
 				d.goneLeftover(row)
 				d.givenAway(id, row, elsewhere)
 			case moved:
 				d.giveAway(id, elsewhere)
 			case err != nil:
-				if !old {
+				if old == nil {
 					if !is[*SnapshotError](err) { // AWS was asked
 						d.half(err, &state.Operation{LogicalID: id, ResourceType: row.ResourceType, ChangeType: state.OpDelete,
 							PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
@@ -346,9 +346,12 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, r
 			case skipped != "":
 				d.unaddressed(id, row.ResourceType, row.PhysicalID, skipped, "the next deploy or destroy tries again")
 				return nil
-			case old:
+			case old != nil:
 				d.goneLeftover(row)
 				d.oldGone(id, row)
+				if old[id].earlier { // of this run's own it is part of the replacement
+					d.count(func(n *result.Counts) { n.Deleted++ })
+				}
 			default:
 				d.complete(&state.Operation{LogicalID: id, ResourceType: row.ResourceType, ChangeType: state.OpDelete,
 					PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})

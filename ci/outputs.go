@@ -38,7 +38,7 @@ func Outputs() []Output {
 		{"stacks", "Of `list` and `synth`: the names of the stacks, as a JSON list, each after those that it depends on."},
 		{"waves", "Of `list` and `synth`: the names of the stacks as a JSON list of lists. The stacks of one list can be deployed side by side when those of the lists before it are done."},
 		{"assembly", "Of `synth`: the folder of the cloud assembly."},
-		{"plan-digest", "The name of what would be done, for `approved-plan`; empty when nothing would. It belongs to the pull request, if the run is for one."},
+		{"plan-digest", "The name of what would be done, if only nothing, for `approved-plan`. It belongs to the pull request, if the run is for one."},
 		{"plan-file", "The file that the input `plan-file` named, when the report was written there."},
 		{"drifted", "Of `drift`: `true` when something is not as recorded, or was not before it was accepted or reverted."},
 		{"comment-url", "The address of the pull request comment."},

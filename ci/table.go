@@ -291,7 +291,7 @@ var table = []Input{
 		Description: "Consent to what would be asked on a terminal. Without a terminal, commands that would ask need it."},
 	{Name: "require-approval", Field: func(in *Inputs) any { return &in.RequireApproval }, Default: string(ApprovalNever), Commands: []Name{Deploy},
 		Allowed:     []string{string(ApprovalNever), string(ApprovalBroadening), string(ApprovalAnyChange)},
-		Description: "What somebody has to agree to before it is carried out: `broadening` is what lets anybody do or reach more, or could lose data; `any-change` is everything. A terminal asks; a workflow needs approved-plan, require-reviewed-plan or yes, and otherwise ends with the outcome `approval-required`, having changed nothing."},
+		Description: "What somebody has to agree to before it is carried out: `broadening` is what lets anybody do or reach more, or could lose data, by a delete, a shorter retention or a protection that goes; `any-change` is everything. A terminal asks; a workflow needs approved-plan, require-reviewed-plan or yes, and otherwise ends with the outcome `approval-required`, having changed nothing."},
 	{Name: "approved-plan", Field: func(in *Inputs) any { return &in.ApprovedPlan }, Commands: []Name{Deploy}, Restricts: true,
 		Description: "The output `plan-digest` of the `diff` that was approved. A deploy that would do anything else ends with the outcome `plan-changed`, having changed nothing."},
 	{Name: "require-reviewed-plan", Field: func(in *Inputs) any { return &in.RequireReviewedPlan }, Default: "false", Commands: []Name{Deploy}, Restricts: true,

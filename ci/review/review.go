@@ -84,11 +84,9 @@ func rows(p *plan.Plan, prefix string) []Row {
 	return out
 }
 
-// Digest is one name for all plans of a run, "" when nothing would change.
+// Digest is one name for all plans of a run. Nothing to do has one as well: a
+// workflow that hands an empty text on has approved nothing.
 func Digest(plans []Plan) string {
-	if len(plans) == 0 {
-		return ""
-	}
 	h := sha256.New()
 	for _, p := range plans {
 		fmt.Fprintf(h, "%d:%s%d:%s%s\n", len(p.Stack), p.Stack, len(p.Region), p.Region, p.Digest)

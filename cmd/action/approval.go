@@ -13,6 +13,7 @@ import (
 	"github.com/org/cdkd-action/ci/review"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/exposure"
+	"github.com/org/cdkd-action/engine/loss"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 )
@@ -32,7 +33,10 @@ func (s *step) name(run *result.Run, scope string) ([]review.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.shown, run.PlanDigest = plans, review.Digest(plans)
+	s.shown = plans
+	if !slices.ContainsFunc(run.Stacks, func(st *result.Stack) bool { return st.Plan != nil && st.Plan.FromTemplates }) {
+		run.PlanDigest = review.Digest(plans)
+	}
 	return plans, nil
 }
 
@@ -152,8 +156,8 @@ func (s *step) agreed(ctx context.Context, run *result.Run) error {
 // most is how many reasons are told of each kind.
 const most = 20
 
-// broadening names what lets anybody do or reach more, and what may hold data
-// and would be gone.
+// broadening names what lets anybody do or reach more, and after what data may be
+// gone.
 func broadening(run *result.Run) []string {
 	var lost, more []string
 	var look func(p *plan.Plan)
@@ -162,13 +166,12 @@ func broadening(run *result.Run) []string {
 			return
 		}
 		for _, c := range p.Changes {
-			gone := c.Action == plan.Delete || (c.Action == plan.Replace || c.Action == plan.MayReplace) && !plan.Keeps(c.UpdateReplacePolicy)
-			if gone && plan.Stateful(c.Type) {
-				lost = append(lost, fmt.Sprintf("%s (%s) in %s may hold data: %s", c.LogicalID, c.Type, p.Stack, c.Action))
-			}
 			if c.Untold {
 				more = append(more, fmt.Sprintf("%s in %s: what changes in this nested stack can be told only during the deploy", c.LogicalID, p.Stack))
 			}
+		}
+		for _, l := range loss.Of(p) {
+			lost = append(lost, fmt.Sprintf("%s (%s) in %s: %s", l.Change.LogicalID, l.Change.Type, p.Stack, l.Why))
 		}
 		for _, r := range exposure.Of(p) {
 			if r.Broadens() {

@@ -88,9 +88,6 @@ func Broadens(p *plan.Plan) bool {
 }
 
 func difference(c *plan.Change) []Rule {
-	if c.Action == plan.Create && c.Type == "AWS::S3::Bucket" {
-		return nil // what it keeps from everybody, nobody had before
-	}
 	before, after := &value.Object{}, c.Desired.Clone()
 	if c.Action != plan.Create {
 		before = c.Desired.Clone()
@@ -108,6 +105,9 @@ func difference(c *plan.Change) []Rule {
 		}
 	}
 	is := rules(c, after)
+	if c.Action == plan.Create && c.Type == "AWS::S3::Bucket" { // what it keeps from everybody, nobody had before
+		is = slices.DeleteFunc(is, func(r Rule) bool { return r.Deny })
+	}
 	var was []Rule
 	if c.Action != plan.Create {
 		was = rules(c, before)

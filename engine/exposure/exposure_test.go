@@ -106,6 +106,10 @@ func TestRules(t *testing.T) {
 		{"a function's address without authentication", "AWS::Lambda::Url", "", `{"AuthType":"NONE","TargetFunctionArn":"f"}`, "+ allow * | calls without authentication | f |  broadens public\n"},
 		{"a bucket that stops keeping the public out", "AWS::S3::Bucket", `{"PublicAccessBlockConfiguration":{"BlockPublicAcls":true}}`, `{}`, "- deny * | BlockPublicAcls |  |  broadens\n"},
 		{"a new bucket keeps nobody out who was in", "AWS::S3::Bucket", "", `{"PublicAccessBlockConfiguration":{"BlockPublicAcls":true}}`, ""},
+		{"a new bucket that everybody may list", "AWS::S3::Bucket", "", `{"AccessControl":"PublicRead","PublicAccessBlockConfiguration":{"BlockPublicAcls":true}}`, "+ allow * | list objects |  |  broadens public\n"},
+		{"a way to the internet", "AWS::EC2::Route", "", `{"DestinationCidrBlock":"0.0.0.0/0","GatewayId":{"Ref":"Igw"},"RouteTableId":{"Ref":"Table"}}`, "+ allow the internet | connections by ${Igw} | ${Table} |  broadens\n"},
+		{"a way to the internet for what goes out only", "AWS::EC2::Route", "", `{"DestinationCidrBlock":"0.0.0.0/0","NatGatewayId":{"Ref":"Nat"},"RouteTableId":{"Ref":"Table"}}`, ""},
+		{"a key to a user's rights", "AWS::IAM::AccessKey", "", `{"UserName":{"Ref":"User"}}`, "+ allow ${User} | calls with an access key |  |  broadens\n"},
 		{"what has no policy", "AWS::SQS::Queue", `{"DelaySeconds":1}`, `{"DelaySeconds":2}`, ""},
 	}
 	for _, tt := range tests {

@@ -29,7 +29,17 @@ func network(resourceType string, p *value.Object) []Rule {
 		if p.String("Scheme") == "internet-facing" {
 			out = append(out, Rule{Kind: Network, Who: "the internet", What: "connections to its listeners"})
 		}
+	case "AWS::EC2::Route":
+		to := p.String("DestinationCidrBlock") + p.String("DestinationIpv6CidrBlock")
+		if (to == "0.0.0.0/0" || to == "::/0") && p.Has("GatewayId") {
+			out = append(out, Rule{Kind: Network, Who: "the internet", What: "connections by " + plan.Readable(p.Value("GatewayId")), On: plan.Readable(p.Value("RouteTableId"))})
+		}
+	case "AWS::IAM::AccessKey":
+		out = append(out, Rule{Kind: Permission, Who: plan.Readable(p.Value("UserName")), What: "calls with an access key"})
 	case "AWS::S3::Bucket":
+		if who, what := acl(p.String("AccessControl")); who != "" {
+			out = append(out, Rule{Kind: Permission, Who: who, What: what})
+		}
 		block := p.Object("PublicAccessBlockConfiguration")
 		for _, name := range []string{"BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"} {
 			if text, _ := value.Text(block.Value(name)); text == "true" {
@@ -41,6 +51,22 @@ func network(resourceType string, p *value.Object) []Rule {
 		out = append(out, Rule{Kind: Network, Who: "the internet", What: "connections"})
 	}
 	return out
+}
+
+// acl is what a canned ACL lets strangers do with a bucket:
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/acl-overview.html#canned-acl
+func acl(name string) (who, what string) {
+	switch name {
+	case "PublicRead":
+		return "*", "list objects"
+	case "PublicReadWrite":
+		return "*", "list, write and delete objects"
+	case "AuthenticatedRead":
+		return "everybody with an AWS account", "list objects"
+	case "LogDeliveryWrite":
+		return "S3 log delivery", "write objects"
+	}
+	return "", ""
 }
 
 // outgoing begins the rules for what a group's members send.

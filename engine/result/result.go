@@ -88,8 +88,8 @@ type Run struct {
 	// Message and Remedy explain a failure that belongs to no one stack.
 	Message, Remedy string
 	Stacks          []*Stack // in the order in which they were worked on
-	// PlanDigest names what would be done, for whoever is to agree to it; "" when
-	// nothing would, or nobody asked.
+	// PlanDigest names what would be done, if only nothing, for whoever is to agree
+	// to it; "" when nobody asked.
 	PlanDigest string
 	// ShowValues are the values that somebody wants to see although they stand
 	// where secrets often do, as Subject:Path; see ci/report.

@@ -30,7 +30,7 @@ type client struct {
 }
 
 // ErrNoToken says that GitHub cannot be asked as anybody.
-var ErrNoToken = errors.New("there is no token: github-token is empty")
+var ErrNoToken = errors.New("the input github-token is empty")
 
 func newClient(getenv func(string) string, opt ClientOptions) (*client, error) {
 	if opt.Token == "" {

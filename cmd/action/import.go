@@ -138,7 +138,7 @@ func importedText(i *engine.Imported, ahead bool) string {
 	var b strings.Builder
 	n := i.Count(engine.ImportDone)
 	done := "imported"
-	if ahead || !i.Saved {
+	if ahead || !i.Saved && n > 0 {
 		done = "would be imported"
 	}
 	fmt.Fprintf(&b, "%s: %d %s", refText(i.Ref), n, done)

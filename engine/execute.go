@@ -310,6 +310,11 @@ func (d *deployment) idHoldsName(typ, property string) bool {
 	} else if driver.Resource().Lookup != nil {
 		return true
 	}
+	return idIsName(typ, property)
+}
+
+// idIsName tells whether the ids of a type are what a property says.
+func idIsName(typ, property string) bool {
 	t, ok := schema.Lookup(typ)
 	return ok && slices.Equal(t.PrimaryIdentifier, []string{property})
 }

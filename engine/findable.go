@@ -1,5 +1,7 @@
 package engine
 
+import "cmp"
+
 // What an unanswered create made is found by a tag, a natural key or a name,
 // as the type's description has it. These types have none of them.
 
@@ -51,6 +53,11 @@ var unfindable = map[string]string{
 	"AWS::IAM::Group":                     "a group has no tag that tells whose it is",
 	"AWS::IAM::ServiceLinkedRole":         "such a role has no tag that tells whose it is",
 	"AWS::Lambda::LayerVersion":           "versions of a layer have no tag to be told apart by",
+}
+
+// notFindable says why what an unanswered create of a type made cannot be told.
+func notFindable(typ string) string {
+	return cmp.Or(unfindable[typ], "what a create of its type made cannot be found exactly")
 }
 
 // parts are types of what belongs to another resource, and is gone with that.

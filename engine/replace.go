@@ -222,6 +222,7 @@ func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, ma
 	case made.PhysicalID != "":
 		d.complete(op)
 	default:
+		err = d.existing(c.LogicalID, c.Type, resolved, err)
 		op.DeletionPolicy, _ = d.policies(c.LogicalID)
 		if old != nil {
 			op.ReplacedID, op.ReplacedType, op.Previous, op.ReplacedDeleted = old.PhysicalID, old.ResourceType, old, d.isCleared(c.LogicalID)

@@ -45,7 +45,8 @@ type UnresolvedError struct {
 	Change                 string // create, update or delete
 	At                     time.Time
 	Because                string
-	Void                   bool // the record was removed or handed over since
+	Void                   bool   // the record was removed or handed over since
+	Found                  string // the id of what it made, "" when that is not known
 }
 
 func (e *UnresolvedError) Error() string {
@@ -65,13 +66,14 @@ func (e *UnresolvedError) Remedy() string {
 	if e.Change != "create" {
 		return "look whether it exists, and delete it by hand if it does; then have the operation forgotten: " + forget
 	}
-	return fmt.Sprintf("look whether it exists. If it does, %s\nOr delete it by hand, and have the operation forgotten: %s", state.ImportAdvice(e.Stack, e.LogicalID, ""), forget)
+	return fmt.Sprintf("look whether it exists. If it does, %s\nOr delete it by hand, and have the operation forgotten: %s", state.ImportAdvice(e.Stack, e.LogicalID, e.Found), forget)
 }
 
 // A settler settles what an earlier run left.
 type settler struct {
 	*deployment
 	found    *state.Pending
+	void     bool                             // nothing that was found is proved to be the stack's any more
 	declared func(logicalID, typ string) bool // the template still has it
 	cancel   bool                             // creates that go on are ended
 	once     bool                             // nothing is waited for, sent or invoked
@@ -85,11 +87,16 @@ var errOpen = errors.New("a deploy settles it")
 func (s *settler) request(logicalID, typ string) *provider.Request {
 	req := s.deployment.request(logicalID, typ)
 	if s.once {
-		ended := make(chan struct{})
-		close(ended)
-		req.Draining = ended
+		lookOnce(req)
 	}
 	return req
+}
+
+// lookOnce has a request give up its waits when it has looked once.
+func lookOnce(req *provider.Request) {
+	ended := make(chan struct{})
+	close(ended)
+	req.Draining = ended
 }
 
 // settleOpen settles what earlier runs let go, with the lock held, and returns
@@ -154,7 +161,7 @@ func (d *deployment) settleFound(ctx context.Context, r reading, cancel, once bo
 		r := d.t.Template.Resource(logicalID)
 		return r != nil && r.Type == typ
 	}
-	if !found.Live(d.ledger(ctx).Nonce(), r.record) {
+	if s.void = !found.Live(d.ledger(ctx).Nonce(), r.record); s.void {
 		found.Avoid()
 	}
 	if err := s.settleAll(ctx); err != nil {
@@ -221,7 +228,7 @@ func (s *settler) settleAll(ctx context.Context) error {
 			s.warn("%s (%s): an earlier run's %s is still open, and is left alone; the next deploy settles it", ops[i].LogicalID, ops[i].ResourceType, lower(ops[i].ChangeType))
 		}
 	}
-	if err := s.conclude(ctx, decided); err != nil {
+	if err := s.conclude(ctx, decided, s.goneLeftovers(ctx)); err != nil {
 		return err
 	}
 	return joined(nonNil(errs...))
@@ -242,9 +249,6 @@ func (s *settler) settleOne(ctx context.Context, op state.OpenOperation) (verdic
 	if op.Malformed != "" {
 		return s.unresolvedBy(op, "its entry cannot be understood: "+op.Malformed), nil
 	}
-	if op.Void {
-		return s.settleVoid(ctx, op)
-	}
 	row := s.world.row(op.LogicalID)
 	same := row != nil && row.ResourceType == op.ResourceType && state.SameResource(op.ResourceType, row.PhysicalID, op.PhysicalID)
 	switch {
@@ -254,11 +258,15 @@ func (s *settler) settleOne(ctx context.Context, op state.OpenOperation) (verdic
 		}
 		return verdict{later: op.Stage}, nil // it is visited, and settles by itself
 	case op.Stage == state.StageSettling && !same:
-		return verdict{text: "it is another resource by now"}, nil
+		return verdict{text: "the record does not name it any more"}, nil
+	case op.Void && (op.ChangeType != state.OpCreate || op.Stage == state.StageSettling):
+		return verdict{text: "it is not gone on with: the stack's record was removed or handed over since", sent: sentOf(op)}, nil
 	case op.Stage == state.StageSettling:
 		return verdict{later: state.StageSettling}, nil
 	case op.ChangeType == state.OpCreate && same:
 		return verdict{text: "it is recorded", sent: sentOf(op)}, nil
+	case op.Void:
+		return s.settleVoid(ctx, op, row)
 	case op.ChangeType == state.OpCreate:
 		return s.settleCreate(ctx, op, row)
 	case op.ChangeType == state.OpUpdate && !same:
@@ -279,9 +287,9 @@ func (s *settler) unresolvedBy(op state.OpenOperation, because string) verdict {
 }
 
 // conclude writes down what was learned: the record first, then the journal,
-// then what is open, and last the answers of handlers go. Whatever ends the run
-// in between is decided the same way again.
-func (s *settler) conclude(ctx context.Context, verdicts []verdict) error {
+// then what is open, without the leftovers that are gone, and last the answers of
+// handlers go. Whatever ends the run in between is decided the same way again.
+func (s *settler) conclude(ctx context.Context, verdicts []verdict, gone []state.Leftover) error {
 	s.remember(verdicts)
 	edited := false
 	for _, v := range verdicts {
@@ -302,12 +310,13 @@ func (s *settler) conclude(ctx context.Context, verdicts []verdict) error {
 	}
 	s.dropIntents(writes, verdicts)
 	err := s.changePending(writes, func(p *state.Pending) {
-		if s.found.Operations != nil && s.found.Operations[0].Void || len(s.found.Leftovers) > 0 && s.found.Leftovers[0].Void {
+		if s.void {
 			p.Avoid()
 		}
 		for _, v := range verdicts {
 			v.amend(p)
 		}
+		p.Leftovers = slices.DeleteFunc(p.Leftovers, func(l state.Leftover) bool { return among(gone, l) })
 		s.tidyLeftovers(p)
 		s.pending.earlier = slices.DeleteFunc(slices.Clone(p.Leftovers), func(l state.Leftover) bool { return l.Malformed != "" || l.Void })
 	})
@@ -321,12 +330,19 @@ func (s *settler) conclude(ctx context.Context, verdicts []verdict) error {
 		}
 	}
 	for _, l := range s.found.Leftovers {
-		if l.Void {
+		if l.Void && !among(gone, l) {
 			s.warn("%s (%s) %s: an earlier run left it to be deleted; it was not, because the stack's record was removed or handed over since: delete it by hand unless it is in use, then: %s",
 				l.LogicalID, l.ResourceType, l.PhysicalID, forgetCommand(s.t.Name, l.LogicalID))
 		}
 	}
 	return nil
+}
+
+// among tells whether a leftover is one of several.
+func among(some []state.Leftover, l state.Leftover) bool {
+	return slices.ContainsFunc(some, func(o state.Leftover) bool {
+		return o.Malformed == "" && l.Malformed == "" && o.ResourceType == l.ResourceType && o.PhysicalID == l.PhysicalID
+	})
 }
 
 // amend brings what is written down to what was learned.
@@ -335,9 +351,7 @@ func (v *verdict) amend(p *state.Pending) {
 		p.Leave(*v.leftover)
 	}
 	if v.gone != nil {
-		p.Leftovers = slices.DeleteFunc(p.Leftovers, func(l state.Leftover) bool {
-			return l.ResourceType == v.gone.ResourceType && l.PhysicalID == v.gone.PhysicalID
-		})
+		p.Leftovers = slices.DeleteFunc(p.Leftovers, func(l state.Leftover) bool { return among([]state.Leftover{*v.gone}, l) })
 	}
 	if v.open != nil {
 		return
@@ -353,6 +367,9 @@ func (v *verdict) amend(p *state.Pending) {
 		// What was asked for by is of no use any more.
 		op := &p.Operations[i]
 		op.Stage, op.RequestToken, op.ResponseKey, op.RequestID, op.AnswerBy = v.later, "", "", "", 0
+		if v.made != nil {
+			op.PhysicalID = v.made.PhysicalID
+		}
 	}
 }
 
@@ -361,6 +378,9 @@ func (s *settler) remember(verdicts []verdict) {
 	s.pending.unresolved, s.pending.settling = map[string]*UnresolvedError{}, map[string]*state.OpenOperation{}
 	s.pending.uncertain = map[string]*state.OpenOperation{}
 	for _, v := range verdicts {
+		if v.made != nil {
+			v.op.PhysicalID = v.made.PhysicalID
+		}
 		switch {
 		case v.open != nil:
 			s.pending.unresolved[v.op.LogicalID] = v.open
@@ -411,7 +431,7 @@ func (d *deployment) emitSettled() {
 func (s *settler) dropIntents(ctx context.Context, verdicts []verdict) {
 	var over []string
 	for _, v := range verdicts {
-		if v.op.ChangeType == state.OpCreate && v.open == nil && v.later == "" && (v.made != nil || v.nothing) {
+		if v.op.ChangeType == state.OpCreate && v.open == nil && (v.made != nil || v.nothing && v.later == "") {
 			over = append(over, v.op.LogicalID)
 		}
 	}

@@ -41,6 +41,7 @@ type slow struct {
 	instead    func(*http.Request) *http.Response // nil, or answers nil: AWS is asked
 	mu         sync.Mutex
 	events     []map[string]any // that the handler was sent, not answered yet
+	things     map[string]bool  // that the handler made, by stack and id
 	log        bytes.Buffer
 }
 
@@ -72,7 +73,7 @@ func startSlow(t *testing.T, template string) *slow {
 	}
 	t.Cleanup(func() { box.Close() })
 	box.S3.AddBucket(bucket, "us-east-1", "")
-	s := &slow{Sandbox: box, t: t, dir: t.TempDir()}
+	s := &slow{Sandbox: box, t: t, dir: t.TempDir(), things: map[string]bool{}}
 	box.Handle("handler", func(_ context.Context, event map[string]any) (any, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -203,9 +204,14 @@ func (s *slow) wantSealed(deadline time.Time) {
 
 func (s *slow) await(action string) {
 	s.t.Helper()
+	s.awaitAll(1, action)
+}
+
+func (s *slow) awaitAll(n int, action string) {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
-	if _, err := s.Await(ctx, 1, func(r sandbox.Request) bool { return r.Action == action && r.State != sandbox.Open }); err != nil {
+	if _, err := s.Await(ctx, n, func(r sandbox.Request) bool { return r.Action == action && r.State != sandbox.Open }); err != nil {
 		s.t.Fatalf("%s: %v\n%s", action, err, s.log.String())
 	}
 }
@@ -217,6 +223,9 @@ func (s *slow) answer(body string) {
 	defer s.mu.Unlock()
 	for _, e := range s.events {
 		text := fmt.Sprintf(body, e["RequestId"], e["LogicalResourceId"], e["StackId"])
+		if body == succeeded {
+			s.things[stackOf(e)+" thing-1"] = true
+		}
 		req, err := http.NewRequest(http.MethodPut, e["ResponseURL"].(string), strings.NewReader(text))
 		if err != nil {
 			s.t.Fatal(err)
@@ -229,6 +238,9 @@ func (s *slow) answer(body string) {
 	}
 	s.events = nil
 }
+
+// stackOf is the stack that an event is about.
+func stackOf(event map[string]any) string { return strings.Split(fmt.Sprint(event["StackId"]), "/")[1] }
 
 const succeeded = `{"Status": "SUCCESS", "RequestId": %q, "LogicalResourceId": %q, "StackId": %q, "PhysicalResourceId": "thing-1", "Data": {"Size": "three"}}`
 
@@ -504,75 +516,6 @@ func TestDestroyAfterTheSeal(t *testing.T) {
 	if s.object(slowKey+"state.json") != "" || len(s.groups()) > 0 {
 		t.Errorf("left: %v\n%s", s.groups(), s.object(slowKey+"state.json"))
 	}
-}
-
-// The cdkd command line in between knows nothing of what is open (P-11, P-13,
-// P-29).
-func TestAnotherEngineInBetween(t *testing.T) {
-	group := &state.Resource{PhysicalID: "theirs", ResourceType: "AWS::Athena::WorkGroup", ProvisionedBy: state.ByCloudControl, Properties: object(t, `{"Name": "group", "Description": "one"}`)}
-	for name, tt := range map[string]struct {
-		between func(s *slow)
-		want    result.Outcome
-		exists  string // of what Cloud Control made
-		check   func(t *testing.T, s *slow)
-	}{
-		"it made the row again: ours is superseded, and goes": {
-			between: func(s *slow) { s.record(func(r *state.Record) { r.Set("Group", group) }) },
-			want:    result.NoChange, exists: "",
-		},
-		"it found the same resource": {
-			between: func(s *slow) {
-				s.record(func(r *state.Record) {
-					same := group.Clone()
-					same.PhysicalID = "group"
-					r.Set("Group", same)
-				})
-			},
-			want: result.NoChange, exists: "group",
-		},
-		"it destroyed the stack: nothing is taken, and nothing made beside it": {
-			between: func(s *slow) {
-				s.forget("create-tokens.json", "state.json", "rollback-journal.json")
-				s.S3.PutObject(bucket, slowKey+"state.json", emptyRecord())
-			},
-			want: result.Failed, exists: "group",
-			check: func(t *testing.T, s *slow) {
-				if s.object(slowPending) == "" {
-					t.Error("what is open was forgotten")
-				}
-			},
-		},
-		"it saved the record: the ledger still proves what is open": {
-			between: func(s *slow) { s.record(func(*state.Record) {}) },
-			want:    result.NoChange, exists: "group",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := startSlow(t, only("Group"))
-			s.want(s.cancelled("GetResourceRequestStatus"), result.Cancelled)
-			s.finish()
-			tt.between(s)
-			st := s.run().deploy()
-			s.want(st, tt.want)
-			if got := strings.Join(s.groups(), " "); got != tt.exists {
-				t.Errorf("in AWS: %q, want %q\n%s", got, tt.exists, s.log.String())
-			}
-			s.wantOnce("CreateResource")
-			if tt.check != nil {
-				tt.check(t, s)
-			} else {
-				s.wantSettled()
-			}
-		})
-	}
-}
-
-func emptyRecord() []byte {
-	b, err := state.NewRecord("Slow", "us-east-1").Marshal()
-	if err != nil {
-		panic(err)
-	}
-	return b
 }
 
 // Every type can be found after an unanswered create, may be sent again, or is

@@ -117,7 +117,7 @@ func (s *settler) deleted(ctx context.Context, op state.OpenOperation, row *stat
 			return false, "", err
 		}
 	default:
-		return s.lookDeleted(ctx, op, req)
+		return s.lookDeleted(ctx, op, row, req)
 	}
 	switch {
 	case err == nil, errors.Is(err, provider.ErrNotFound):
@@ -127,18 +127,14 @@ func (s *settler) deleted(ctx context.Context, op state.OpenOperation, row *stat
 }
 
 // lookDeleted reads what a delete without an answer was about.
-func (s *settler) lookDeleted(ctx context.Context, op state.OpenOperation, req *provider.Request) (gone bool, text string, err error) {
+func (s *settler) lookDeleted(ctx context.Context, op state.OpenOperation, row *state.Resource, req *provider.Request) (gone bool, text string, err error) {
 	driver := s.router.Driver(op.ResourceType)
-	if op.ProvisionedBy == state.ByCloudControl || driver == nil {
-		_, err = s.cloudControl.Read(ctx, req)
-	} else {
-		if op.Stage == state.StageAccepted {
-			if err := driver.AwaitDeleted(ctx, req); errors.Is(err, provider.ErrDraining) {
-				return false, "", err
-			}
+	if op.Stage == state.StageAccepted && op.ProvisionedBy != state.ByCloudControl && driver != nil {
+		if err := driver.AwaitDeleted(ctx, req); errors.Is(err, provider.ErrDraining) {
+			return false, "", err
 		}
-		_, err = driver.Read(ctx, req)
 	}
+	err = s.read(ctx, row, req)
 	switch {
 	case errors.Is(err, provider.ErrNotFound):
 		return true, "it is deleted", nil
@@ -152,13 +148,4 @@ func (s *settler) lookDeleted(ctx context.Context, op state.OpenOperation, req *
 		}
 	}
 	return false, "it is still there, and the plan decides again", nil
-}
-
-// settleVoid is for entries that prove nothing any more: nothing is taken,
-// deleted or sent because of them.
-func (s *settler) settleVoid(_ context.Context, op state.OpenOperation) (verdict, error) {
-	if op.ChangeType != state.OpCreate {
-		return verdict{text: "the stack's record was removed or handed over since", sent: sentOf(op)}, nil
-	}
-	return s.unresolvedBy(op, "what it made, if it made something, is nobody's any more as far as can be told"), nil
 }

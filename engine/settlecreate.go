@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +50,7 @@ type finding struct {
 func (s *settler) settleCreate(ctx context.Context, op state.OpenOperation, row *state.Resource) (verdict, error) {
 	old := op.Replacing && row != nil && op.Previous != nil && row.PhysicalID == op.Previous.PhysicalID && row.ResourceType == op.Previous.ResourceType
 	if isCustom(op.ResourceType) && row != nil && !old && row.ResourceType == op.ResourceType && value.Equal(row.Properties, op.Properties) {
-		return verdict{text: "it is recorded", sent: sentOf(op)}, nil
+		return s.settleRecorded(ctx, op, row), nil
 	}
 	f, err := s.find(ctx, op)
 	if err != nil {
@@ -60,7 +59,9 @@ func (s *settler) settleCreate(ctx context.Context, op state.OpenOperation, row 
 	v := verdict{text: f.text, failed: f.failed, sent: sentOf(op)}
 	switch {
 	case f.unknown != "":
-		return s.unresolvedBy(op, f.unknown), nil
+		v := s.unresolvedBy(op, f.unknown)
+		v.open.Found = f.made.PhysicalID
+		return v, nil
 	case f.by == "":
 		v.nothing = !f.again
 		if f.remnant != "" {
@@ -71,12 +72,32 @@ func (s *settler) settleCreate(ctx context.Context, op state.OpenOperation, row 
 		v.text = "it is recorded"
 		return v, nil
 	case row != nil && !old:
-		v.text = fmt.Sprintf("it made %s; another was made since, and this one goes", f.made.PhysicalID)
-		v.leftover, v.nothing = s.leftoverOf(op, f.made.PhysicalID, state.LeftSuperseded), true
+		s.supersede(&v, op, f.made.PhysicalID)
 		return v, nil
 	}
 	s.adoptFinding(&v, op, f, row)
 	return v, nil
+}
+
+// supersede has what a create made be deleted: another has its row.
+func (s *settler) supersede(v *verdict, op state.OpenOperation, made string) {
+	v.text = fmt.Sprintf("it made %s; another was made since, and this one goes", made)
+	v.leftover, v.nothing = s.leftoverOf(op, made, state.LeftSuperseded), true
+}
+
+// settleRecorded is for a custom resource's create whose row is there, made by it
+// or by another engine since: if its handler answered with another id, by that one.
+func (s *settler) settleRecorded(ctx context.Context, op state.OpenOperation, row *state.Resource) verdict {
+	v := verdict{text: "it is recorded", sent: sentOf(op)}
+	if v.sent == nil {
+		return v
+	}
+	req := s.request(op.LogicalID, op.ResourceType)
+	lookOnce(req)
+	if made, err := s.custom.Settle(ctx, req, "Create", *v.sent); err == nil && made.PhysicalID != row.PhysicalID {
+		s.supersede(&v, op, made.PhysicalID)
+	}
+	return v
 }
 
 // adoptFinding records what a create made as this stack's own.
@@ -93,6 +114,9 @@ func (s *settler) adoptFinding(v *verdict, op state.OpenOperation, f finding, ol
 		// Only the first of the calls that make it was sent. The plan finds the
 		// rest missing, and puts it.
 		next.Properties = fixedProperties(s.router, op.ResourceType, next.Properties)
+		if driver := s.router.Driver(op.ResourceType); driver != nil && driver.Resource().Wait != nil {
+			v.later = state.StageSettling // nobody has waited for it
+		}
 	}
 	next.NoEchoLeaves = maskedLeaves(next.Properties, nil)
 	hide(next, f.made.NoEcho)
@@ -175,7 +199,7 @@ func (s *settler) find(ctx context.Context, op state.OpenOperation) (finding, er
 		if err != nil || f.unknown == "" {
 			return f, err
 		}
-		req.OwnerTag, _, _ = strings.Cut(op.ClientToken, "-")
+		req.OwnerTag = ownerTagOf(op)
 		if id, err := s.cloudControl.FindOwned(ctx, req); err == nil && id != "" {
 			return finding{made: provider.Created{PhysicalID: id}, by: byTag}, nil
 		}
@@ -211,12 +235,13 @@ func (s *settler) followCreate(ctx context.Context, op state.OpenOperation, req 
 		}
 	}
 	made, err := s.cloudControl.Settle(ctx, req, op.RequestToken, types.OperationCreate, time.UnixMilli(op.StartedAt))
-	return s.fromCloud(made, byRequest, err)
+	return s.fromCloud(ctx, op, req, made, byRequest, err)
 }
 
 // fromCloud reads the outcome of a create of Cloud Control.
-func (s *settler) fromCloud(made provider.Created, by origin, err error) (finding, error) {
+func (s *settler) fromCloud(ctx context.Context, op state.OpenOperation, req *provider.Request, made provider.Created, by origin, err error) (finding, error) {
 	failed, isFailed := errors.AsType[*cloudcontrol.FailedError](err)
+	cancelled, isCancelled := errors.AsType[*cloudcontrol.CancelledError](err)
 	switch {
 	case err == nil && made.PhysicalID != "":
 		return finding{made: made, by: by}, nil
@@ -226,12 +251,30 @@ func (s *settler) fromCloud(made provider.Created, by origin, err error) (findin
 		return finding{}, err
 	case isFailed:
 		return finding{text: "its create failed: " + failed.Error(), failed: true, remnant: failed.Remnant}, nil
-	case is[*cloudcontrol.CancelledError](err):
-		return finding{text: "its create was cancelled, and made nothing", failed: true}, nil
+	case isCancelled:
+		return s.fromCancelled(ctx, op, req, cancelled.Identifier), nil
 	case provider.HasCode(err, "RequestTokenNotFoundException"):
 		return finding{unknown: tokenForgotten}, nil
 	}
 	return finding{unknown: err.Error()}, nil
+}
+
+// fromCancelled looks what a create left that was cancelled. It goes when it
+// carries the tag that only this create gave.
+func (s *settler) fromCancelled(ctx context.Context, op state.OpenOperation, req *provider.Request, id string) finding {
+	nothing := finding{text: "its create was cancelled, and made nothing", failed: true}
+	if id == "" {
+		return nothing
+	}
+	half := *req
+	half.PhysicalID, half.OwnerTag = id, ownerTagOf(op)
+	if _, err := s.cloudControl.Read(ctx, &half); errors.Is(err, provider.ErrNotFound) {
+		return nothing
+	}
+	if owned, err := s.cloudControl.FindOwned(ctx, &half); err == nil && owned == id {
+		return finding{text: fmt.Sprintf("its create was cancelled, and left %s, which goes", id), failed: true, remnant: id}
+	}
+	return finding{unknown: fmt.Sprintf("it was cancelled, and there is %s, which it may have made", id), made: provider.Created{PhysicalID: id}}
 }
 
 // replay sends a create once more with its token: the answer is the first one's.
@@ -250,12 +293,19 @@ func (s *settler) replay(ctx context.Context, op state.OpenOperation, req *provi
 	}
 	// The tag was part of what was sent.
 	req.PhysicalID, req.Token = "", op.ClientToken
-	req.OwnerTag, _, _ = strings.Cut(op.ClientToken, "-")
+	req.OwnerTag = ownerTagOf(op)
 	made, err := s.cloudControl.Create(ctx, req)
 	if provider.HasCode(err, tokenConflict) {
 		return finding{unknown: "its first request arrived, and what came of it cannot be found"}, nil
 	}
-	return s.fromCloud(made, byToken, err)
+	return s.fromCloud(ctx, op, req, made, byToken, err)
+}
+
+// ownerTagOf is the tag that a create by Cloud Control gave: its token, without
+// the number of the attempt.
+func ownerTagOf(op state.OpenOperation) string {
+	tag, _, _ := strings.Cut(op.ClientToken, "-")
+	return tag
 }
 
 // findAnswer waits for what a handler answers. A request that may have reached
@@ -320,7 +370,7 @@ func (s *settler) search(ctx context.Context, op state.OpenOperation, req *provi
 		if again && resendable[op.ResourceType] != "" {
 			return finding{text: "its create is sent again: " + resendable[op.ResourceType], again: true}, nil
 		}
-		return finding{unknown: cmp.Or(unfindable[op.ResourceType], "what a create of its type made cannot be found exactly")}, nil
+		return finding{unknown: notFindable(op.ResourceType)}, nil
 	}
 	if named && again {
 		// Its create takes the name, or is refused because somebody holds it.

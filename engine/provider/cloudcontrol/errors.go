@@ -102,11 +102,19 @@ func (e *TimeoutError) Error() string {
 // Terminal is always true: the cancelled operation may have had its effect.
 func (e *TimeoutError) Terminal() bool { return true }
 
-// A CancelledError is an operation that somebody else cancelled.
-type CancelledError struct{ LogicalID, Type string }
+// A CancelledError is an operation that was cancelled. It may have had its
+// effect, or half of it.
+type CancelledError struct {
+	LogicalID, Type string
+	Identifier      string // of what there may be, "" when none is known
+}
 
 func (e *CancelledError) Error() string {
-	return fmt.Sprintf("the Cloud Control request for %s (%s) was cancelled", e.LogicalID, e.Type)
+	s := fmt.Sprintf("the Cloud Control request for %s (%s) was cancelled", e.LogicalID, e.Type)
+	if e.Identifier != "" {
+		s += "; look at " + e.Identifier
+	}
+	return s
 }
 
 // An UnsupportedTypeError is a type that neither layer can provision.

@@ -20,6 +20,8 @@ import (
 const (
 	outageAllowance     = 2 * time.Minute
 	protectionAllowance = 10 * time.Second
+	// How long a cancelled operation is waited for.
+	cancelAllowance = 2 * time.Minute
 )
 
 // Waits between status reads: two early ones, as most handlers finish within
@@ -82,12 +84,21 @@ func (p *Provider) follow(ctx context.Context, r *provider.Request, accepted *ty
 // there is now, or a *FailedError. It looks once at least, also when waits are
 // to be abandoned.
 func (p *Provider) Settle(ctx context.Context, r *provider.Request, requestToken string, op types.Operation, since time.Time) (provider.Created, error) {
+	made, err := p.Outcome(ctx, r, requestToken, op, since)
+	if failed, ok := errors.AsType[*FailedError](err); ok && op == types.OperationCreate {
+		p.sweep(ctx, r, failed)
+	}
+	return made, err
+}
+
+// Outcome is Settle for who may not touch what a failed create left.
+func (p *Provider) Outcome(ctx context.Context, r *provider.Request, requestToken string, op types.Operation, since time.Time) (provider.Created, error) {
 	limit := max(2*time.Minute, Limit(r.Type, op)-time.Since(since))
 	event, err := p.poll(ctx, r, &types.ProgressEvent{
 		RequestToken: &requestToken, Operation: op, OperationStatus: types.OperationStatusInProgress, Identifier: optional(r.PhysicalID),
 	}, "", limit, false)
-	if failed, ok := errors.AsType[*FailedError](err); ok && op == types.OperationCreate {
-		p.sweep(ctx, r, failed)
+	if late, ok := errors.AsType[*TimeoutError](err); ok {
+		event, err = p.ended(ctx, r, late)
 	}
 	if err != nil {
 		return provider.Created{}, gone(r, err)
@@ -101,6 +112,18 @@ func (p *Provider) Settle(ctx context.Context, r *provider.Request, requestToken
 		made.Attributes = p.readAttributes(ctx, r, typ, made.PhysicalID, attributes(typ, model(event), made.PhysicalID, r))
 	}
 	return made, nil
+}
+
+// ended is what came of an operation that was out of time, and cancelled for
+// that: it may have ended well after all.
+func (p *Provider) ended(ctx context.Context, r *provider.Request, late *TimeoutError) (*types.ProgressEvent, error) {
+	event, err := p.poll(ctx, r, &types.ProgressEvent{
+		RequestToken: &late.RequestToken, Operation: late.Operation, OperationStatus: types.OperationStatusCancelInProgress, Identifier: optional(late.Identifier),
+	}, "", cancelAllowance, false)
+	if errors.As(err, new(*TimeoutError)) {
+		err = late
+	}
+	return event, err
 }
 
 // Cancel asks that an operation be ended. What becomes of it Settle tells.
@@ -128,7 +151,7 @@ func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.P
 		case types.OperationStatusFailed:
 			return nil, failure(r, event)
 		case types.OperationStatusCancelComplete:
-			return nil, &CancelledError{LogicalID: r.LogicalID, Type: r.Type}
+			return nil, &CancelledError{LogicalID: r.LogicalID, Type: r.Type, Identifier: aws.ToString(event.Identifier)}
 		case types.OperationStatusPending, types.OperationStatusInProgress, types.OperationStatusCancelInProgress:
 		default:
 			if !warned {
@@ -213,6 +236,9 @@ func (p *Provider) byIdentifier(ctx context.Context, r *provider.Request, event 
 func (p *Provider) cancel(ctx context.Context, r *provider.Request, event *types.ProgressEvent, limit time.Duration) error {
 	late := &TimeoutError{LogicalID: r.LogicalID, Type: r.Type, Operation: event.Operation,
 		RequestToken: aws.ToString(event.RequestToken), Identifier: aws.ToString(event.Identifier), After: limit}
+	if event.OperationStatus == types.OperationStatusCancelInProgress {
+		return late
+	}
 	if _, err := client(r).CancelResourceRequest(ctx, &cloudcontrol.CancelResourceRequestInput{RequestToken: event.RequestToken}); err != nil {
 		notice(r, fmt.Sprintf("%s (%s): its request could not be cancelled either: %v", r.LogicalID, r.Type, err))
 	}

@@ -2,6 +2,7 @@ package cloudcontrol
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -89,6 +90,52 @@ func TestDrainingLetsTheWaitGo(t *testing.T) {
 			t.Errorf("settle: want w with its attributes, got %+v, %v", made, err)
 		}
 	})
+}
+
+// A request that an earlier run let go is cancelled when its type's time is over,
+// and goes by what came of it all the same (P-14).
+func TestSettleGoesByWhatCameOfIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes   time.Duration
+		refused bool // the cancellation
+		after   time.Duration
+		want    string
+	}{
+		"in time":                         {10 * time.Minute, false, 10 * time.Minute, "made w"},
+		"cancelled":                       {time.Hour, false, 15 * time.Minute, "*cloudcontrol.CancelledError"},
+		"it ended well all the same":      {16 * time.Minute, true, 16 * time.Minute, "made w"},
+		"it neither ends nor can be told": {time.Hour, true, 17 * time.Minute, "*cloudcontrol.TimeoutError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newWorld(t, c.takes)
+				draining := make(chan struct{})
+				close(draining)
+				r := w.request(t, workgroup, `{"Name":"w"}`, "")
+				r.Draining = draining
+				_, err := New(Options{}).Create(t.Context(), r)
+				open, ok := errors.AsType[*OpenError](err)
+				if !ok {
+					t.Fatal(err)
+				}
+				if c.refused {
+					w.refuse = map[string]string{"CancelResourceRequest": "ConcurrentModificationException"}
+				}
+				r.Draining = nil
+				made, err := New(Options{}).Settle(t.Context(), r, open.RequestToken, open.Operation, w.start)
+				got := "made " + made.PhysicalID
+				if err != nil {
+					got = fmt.Sprintf("%T", err)
+				}
+				if got != c.want {
+					t.Errorf("got %s (%v), want %s", got, err, c.want)
+				}
+				if took := time.Since(w.start); took < c.after || took > c.after+10*time.Second {
+					t.Errorf("it took %s, want %s", took, c.after)
+				}
+			})
+		})
+	}
 }
 
 func TestDeadlineCancels(t *testing.T) { // (T-1022, T-1025)

@@ -51,7 +51,7 @@ func (p *Provider) await(ctx context.Context, r *provider.Request, e event, s Se
 		switch {
 		case err == nil:
 			failing = time.Time{}
-			if o, err := value.ParseObject(body); err == nil && (o.String("Status") == "SUCCESS" || o.String("Status") == "FAILED") {
+			if o := response(body); o != nil {
 				if len(body) > 4096 {
 					notice(r, fmt.Sprintf("%s (%s): its handler's answer has %d bytes; CloudFormation takes 4096", r.LogicalID, r.Type, len(body)))
 				}
@@ -84,6 +84,15 @@ func (p *Provider) await(ctx context.Context, r *provider.Request, e event, s Se
 			delay = min(delay*3/2, 30*time.Second)
 		}
 	}
+}
+
+// response reads an answer, nil while there is none.
+func response(body []byte) *value.Object {
+	o, err := value.ParseObject(body)
+	if status := o.String("Status"); err != nil || status != "SUCCESS" && status != "FAILED" {
+		return nil
+	}
+	return o
 }
 
 // settled ends a request that has an outcome.
@@ -137,7 +146,7 @@ func (p *Provider) Settle(ctx context.Context, r *provider.Request, requestType 
 		if err != nil && !errors.Is(err, ErrNoResponse) {
 			return provider.Created{}, fmt.Errorf("read the response of %s (%s): %w", r.LogicalID, r.Type, err)
 		}
-		if o, err := value.ParseObject(body); err == nil && o.Has("Status") {
+		if o := response(body); o != nil {
 			a, err := read(r, s.RequestID, o)
 			if failed := (*FailedError)(nil); errors.As(err, &failed) {
 				failed.Request = requestType

@@ -50,3 +50,12 @@ func (s *Server) Put(region, typeName string, model map[string]any) (id string, 
 	s.resources[where{region, typeName, id}] = &resource{model}
 	return id, nil
 }
+
+// Remove removes a resource without a request, as if it had been deleted by
+// other means.
+func (s *Server) Remove(region, typeName, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settle()
+	delete(s.resources, where{region, typeName, id})
+}

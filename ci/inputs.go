@@ -175,6 +175,7 @@ type Inputs struct {
 	ContainerRepo      string
 	Dismantle          bool
 	IncludeStateBucket bool
+	NoOtherStateBucket bool
 
 	LegacyBucket string
 	NewBucket    string

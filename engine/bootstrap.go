@@ -59,12 +59,16 @@ func (e *Engine) Bootstrap(ctx context.Context, opt BootstrapOptions) (b Bootstr
 type DismantleOptions struct {
 	Force       bool // although something recorded uses it
 	StateBucket bool // the state bucket, too
-	Consent     func(Dismantled) bool
+	// SharedByNone says that buckets which cannot be looked into are no state buckets
+	// that have the storage.
+	SharedByNone bool
+	Consent      func(Dismantled) bool
 }
 
 // A Dismantled bootstrap is what was deleted, or is to be.
 type Dismantled struct {
 	Assets      *state.AssetStorage // nil: there was none in the region
+	SharedBy    []string            // other state buckets that have it, so that only the marker goes
 	StateBucket string              // "": it stays
 	Declined    bool                // nothing was done
 }
@@ -83,7 +87,8 @@ func (e *UsedError) Error() string {
 func (e *UsedError) Remedy() string { return "destroy those stacks first" }
 
 // Dismantle deletes the asset storage of a region, its marker last, and the state
-// bucket if that is asked for.
+// bucket if that is asked for. Storage that another state bucket of the account has,
+// too, stays: its stacks use it.
 func (e *Engine) Dismantle(ctx context.Context, opt DismantleOptions) (d Dismantled, err error) {
 	region := e.defaultRegion()
 	store, err := e.open(ctx)
@@ -101,6 +106,11 @@ func (e *Engine) Dismantle(ctx context.Context, opt DismantleOptions) (d Dismant
 		if users != nil {
 			return d, &UsedError{"the asset storage of " + region, users}
 		}
+		sharers, err := e.sharing(ctx, store, *a, opt.SharedByNone)
+		if err != nil {
+			return d, err
+		}
+		d.SharedBy = sharers.Others()
 	}
 	if opt.StateBucket {
 		d.StateBucket = store.Bucket()
@@ -129,7 +139,12 @@ func (e *Engine) Dismantle(ctx context.Context, opt DismantleOptions) (d Dismant
 		d.Declined = true
 		return d, nil
 	}
-	if d.Assets != nil {
+	switch {
+	case d.SharedBy != nil:
+		if err := store.UnmarkAssetStorage(ctx, d.Assets.Region); err != nil {
+			return d, err
+		}
+	case d.Assets != nil:
 		if err := e.dismantleAssets(ctx, store, *d.Assets); err != nil {
 			return d, err
 		}

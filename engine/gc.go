@@ -34,12 +34,16 @@ const (
 type GCOptions struct {
 	OlderThan time.Duration // 0: 30 days
 	DryRun    bool          // say what would be deleted
-	Consent   func(Collected) bool
+	// SharedByNone says that buckets which cannot be looked into are no state buckets
+	// that have the storage.
+	SharedByNone bool
+	Consent      func(Collected) bool
 }
 
 // Collected is the garbage of a region's asset storage.
 type Collected struct {
 	Storage  *state.AssetStorage // nil: the region has none of its own
+	SharedBy []string            // other state buckets that have it; what they name stays
 	Garbage  []Garbage           // what was deleted, or is to be
 	Kept     int                 // assets that stay
 	Declined bool                // nothing was done
@@ -75,9 +79,9 @@ func (e *LockedError) Remedy() string {
 }
 
 // GC deletes assets of the region's own storage that no record, open operation or
-// journal of the state bucket names, whatever its prefix, and that are older than
-// a while. It refuses while any stack is locked: a deploy takes its lock before it
-// relies on an asset that is there.
+// journal names, in this state bucket or another one of the account that has the
+// storage, whatever its prefix, and that are older than a while. It refuses while any
+// stack is locked: a deploy takes its lock before it relies on an asset that is there.
 func (e *Engine) GC(ctx context.Context, opt GCOptions) (c Collected, err error) {
 	if opt.OlderThan == 0 {
 		opt.OlderThan = keepAssets
@@ -93,7 +97,12 @@ func (e *Engine) GC(ctx context.Context, opt GCOptions) (c Collected, err error)
 	if c.Storage, err = store.AssetStorage(ctx, e.defaultRegion()); err != nil || c.Storage == nil {
 		return c, err
 	}
-	if err := unlocked(ctx, store); err != nil {
+	stores, err := e.sharing(ctx, store, *c.Storage, opt.SharedByNone)
+	if err != nil {
+		return c, err
+	}
+	c.SharedBy = stores.Others()
+	if err := unlocked(ctx, stores); err != nil {
 		return c, err
 	}
 	g := collector{
@@ -104,7 +113,7 @@ func (e *Engine) GC(ctx context.Context, opt GCOptions) (c Collected, err error)
 	if err != nil {
 		return c, err
 	}
-	if c.Garbage, err = unnamed(ctx, store, old); err != nil {
+	if c.Garbage, err = unnamed(ctx, stores, old); err != nil {
 		return c, fmt.Errorf("find out which assets are used: %w", err)
 	}
 	c.Kept = young + len(old) - len(c.Garbage)
@@ -116,7 +125,7 @@ func (e *Engine) GC(ctx context.Context, opt GCOptions) (c Collected, err error)
 		return c, nil
 	}
 	all := c.Garbage
-	if err := unlocked(ctx, store); err != nil { // that took a while
+	if err := unlocked(ctx, stores); err != nil { // that took a while
 		c.Garbage = nil
 		return c, err
 	}
@@ -125,20 +134,32 @@ func (e *Engine) GC(ctx context.Context, opt GCOptions) (c Collected, err error)
 	return c, err
 }
 
-func unlocked(ctx context.Context, store *state.Store) error {
-	locks, err := store.Locked(ctx)
-	if err == nil && locks != nil {
-		return &LockedError{locks}
+func unlocked(ctx context.Context, in state.Sharers) error {
+	var all []string
+	for i, store := range in.Stores {
+		locks, err := store.Locked(ctx)
+		if err != nil {
+			return err
+		}
+		for _, key := range locks {
+			if i > 0 {
+				key = "s3://" + store.Bucket() + "/" + key
+			}
+			all = append(all, key)
+		}
 	}
-	return err
+	if all != nil {
+		return &LockedError{all}
+	}
+	return nil
 }
 
 // contentHash is what the CDK calls assets by.
 var contentHash = regexp.MustCompile(`[0-9a-f]{64}`)
 
-// unnamed returns those that nothing in the state bucket names. An asset counts
+// unnamed returns those that nothing in the state buckets names. An asset counts
 // as named when its hash stands anywhere; one without a hash, when its name does.
-func unnamed(ctx context.Context, store *state.Store, old []Garbage) ([]Garbage, error) {
+func unnamed(ctx context.Context, in state.Sharers, old []Garbage) ([]Garbage, error) {
 	hashes, others := map[string]bool{}, map[string]bool{}
 	each := func(g Garbage, do func(name string, in map[string]bool)) {
 		for _, name := range append([]string{g.ID}, g.Tags...) {
@@ -153,7 +174,7 @@ func unnamed(ctx context.Context, store *state.Store, old []Garbage) ([]Garbage,
 		each(g, func(name string, in map[string]bool) { in[name] = false })
 	}
 	var mu sync.Mutex
-	err := store.Texts(ctx, func(text []byte) {
+	see := func(text []byte) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, hash := range contentHash.FindAll(text, -1) {
@@ -164,9 +185,11 @@ func unnamed(ctx context.Context, store *state.Store, old []Garbage) ([]Garbage,
 		for name, named := range others {
 			others[name] = named || bytes.Contains(text, []byte(name))
 		}
-	})
-	if err != nil {
-		return nil, err
+	}
+	for _, store := range in.Stores {
+		if err := store.Texts(ctx, see); err != nil {
+			return nil, fmt.Errorf("state bucket %s: %w", store.Bucket(), err)
+		}
 	}
 	return slices.DeleteFunc(slices.Clone(old), func(g Garbage) bool {
 		named := false

@@ -41,6 +41,31 @@ func (e *StorageError) Unwrap() error { return e.Err }
 // Remedy says what to do about it.
 func (e *StorageError) Remedy() string { return e.Next }
 
+// sharing finds the state buckets that have the storage. It refuses when some bucket
+// of the account cannot be looked into, unless none of those is said to be one.
+func (e *Engine) sharing(ctx context.Context, store *state.Store, a state.AssetStorage, byNone bool) (state.Sharers, error) {
+	if a.AssetBucket == store.Bucket() {
+		return state.Sharers{}, &StorageError{a.Region, fmt.Sprintf("bucket %s holds the state, too, so that nothing in it can be deleted as an asset", a.AssetBucket),
+			"bootstrap with another state bucket, and deploy with that one", nil}
+	}
+	account, err := e.account(ctx)
+	if err != nil {
+		return state.Sharers{}, err
+	}
+	found, err := store.Sharing(ctx, e.ConfigOf(store.Region()), account, a)
+	switch {
+	case err != nil || found.Unseen == nil:
+	case byNone:
+		e.observe(Event{Kind: Warning, Region: a.Region, Text: fmt.Sprintf("that no other state bucket has bucket %s and repository %s was said, and not seen: %v",
+			a.AssetBucket, a.ContainerRepo, found.Unseen)})
+	default:
+		err = &StorageError{a.Region, fmt.Sprintf("whether stacks of another state bucket use bucket %s and repository %s cannot be told", a.AssetBucket, a.ContainerRepo),
+			"allow s3:ListAllMyBuckets, and s3:ListBucket and s3:GetObject on the account's buckets, of which only cdkd-bootstrap/* is looked at " +
+				"where it is no state bucket; or, if no other state bucket has this storage, set no-other-state-bucket to true", found.Unseen}
+	}
+	return found, err
+}
+
 // A placement is the asset storage of one region, as the stacks of a run use it.
 type placement struct {
 	state.AssetStorage
@@ -270,6 +295,8 @@ func (e *Engine) makeStorage(ctx context.Context, store *state.Store, account, r
 	case !bucketName.MatchString(want.AssetBucket):
 		return want, &InputError{What: fmt.Sprintf("asset-bucket: %q cannot be the name of a bucket", want.AssetBucket),
 			Next: "use 3 to 63 small letters, digits, dots and hyphens, with a letter or digit at both ends"}
+	case want.AssetBucket == store.Bucket():
+		return want, &InputError{What: fmt.Sprintf("asset-bucket: %q is the state bucket", want.AssetBucket), Next: "choose another name, or leave it out"}
 	case len(want.ContainerRepo) < 2 || len(want.ContainerRepo) > 256 || !repositoryName.MatchString(want.ContainerRepo):
 		return want, &InputError{What: fmt.Sprintf("container-repo: %q cannot be the name of a repository", want.ContainerRepo),
 			Next: "use 2 to 256 small letters and digits, in groups with a dot, hyphen, slash or underscore between them"}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/report"
@@ -43,7 +44,7 @@ func (s *step) bootstrap(ctx context.Context) error {
 }
 
 func (s *step) dismantle(ctx context.Context) error {
-	opt := engine.DismantleOptions{Force: s.in.Force, StateBucket: s.in.IncludeStateBucket}
+	opt := engine.DismantleOptions{Force: s.in.Force, StateBucket: s.in.IncludeStateBucket, SharedByNone: s.in.NoOtherStateBucket}
 	if !s.in.Yes {
 		opt.Consent = func(d engine.Dismantled) bool {
 			s.surface.Print(dismantledText(d, "to delete"))
@@ -64,12 +65,15 @@ func (s *step) dismantle(ctx context.Context) error {
 	if d.StateBucket != "" {
 		bucket = d.StateBucket
 	}
-	return s.show(value.NewObject("assetStorage", storageJSON(d.Assets), "stateBucket", bucket), dismantledText(d, "deleted"))
+	return s.show(value.NewObject("assetStorage", storageJSON(d.Assets), "sharedBy", texts(d.SharedBy), "stateBucket", bucket), dismantledText(d, "deleted"))
 }
 
 func dismantledText(d engine.Dismantled, done string) string {
 	text := ""
-	if d.Assets != nil {
+	switch {
+	case d.SharedBy != nil:
+		text += storageText(*d.Assets) + ": left to state bucket " + report.Line(strings.Join(d.SharedBy, ", ")) + "; what names it here: " + done + "\n"
+	case d.Assets != nil:
 		text += storageText(*d.Assets) + ": " + done + "\n"
 	}
 	if d.StateBucket != "" {

@@ -15,7 +15,7 @@ import (
 func (s *step) gc(ctx context.Context) error {
 	ctx, cancel := s.window.Interruptible(ctx)
 	defer cancel()
-	opt := engine.GCOptions{OlderThan: s.in.OlderThan, DryRun: s.in.DryRun}
+	opt := engine.GCOptions{OlderThan: s.in.OlderThan, DryRun: s.in.DryRun, SharedByNone: s.in.NoOtherStateBucket}
 	if !s.in.Yes {
 		opt.Consent = func(c engine.Collected) bool {
 			s.surface.Print(garbageText(c))
@@ -46,6 +46,9 @@ func (s *step) gc(ctx context.Context) error {
 
 func garbageText(c engine.Collected) string {
 	var b strings.Builder
+	for _, bucket := range c.SharedBy {
+		fmt.Fprintf(&b, "state bucket %s has this storage, too: what it names stays\n", report.Line(bucket))
+	}
 	for _, g := range c.Garbage {
 		what := "s3://" + c.Storage.AssetBucket + "/" + g.ID
 		if g.Image {
@@ -66,11 +69,7 @@ func garbageJSON(c engine.Collected, dryRun bool) any {
 		if g.Image {
 			kind = "image"
 		}
-		tags := []any{}
-		for _, t := range g.Tags {
-			tags = append(tags, t)
-		}
-		assets = append(assets, value.NewObject("kind", kind, "id", g.ID, "tags", tags, "size", value.Int(g.Size), "since", g.Since.UTC().Format(time.RFC3339)))
+		assets = append(assets, value.NewObject("kind", kind, "id", g.ID, "tags", texts(g.Tags), "size", value.Int(g.Size), "since", g.Since.UTC().Format(time.RFC3339)))
 	}
-	return value.NewObject("assetStorage", storageJSON(c.Storage), "assets", assets, "size", value.Int(c.Size()), "kept", value.Int(c.Kept), "dryRun", dryRun, "declined", c.Declined)
+	return value.NewObject("assetStorage", storageJSON(c.Storage), "sharedBy", texts(c.SharedBy), "assets", assets, "size", value.Int(c.Size()), "kept", value.Int(c.Kept), "dryRun", dryRun, "declined", c.Declined)
 }

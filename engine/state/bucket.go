@@ -93,6 +93,10 @@ func Open(ctx context.Context, cfg aws.Config, opt Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("open state bucket %s: %w", opt.Bucket, context.Cause(ctx))
 	}
+	return newStore(cfg, opt, region, located, account), nil
+}
+
+func newStore(cfg aws.Config, opt Options, region string, located bool, account string) *Store {
 	if opt.Warn == nil {
 		opt.Warn = func(string) {}
 	}
@@ -106,7 +110,7 @@ func Open(ctx context.Context, cfg aws.Config, opt Options) (*Store, error) {
 		region:  region,
 		located: located,
 		profile: opt.Profile,
-	}, nil
+	}
 }
 
 // warnOnce warns of one kind of thing once a run.

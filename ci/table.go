@@ -170,7 +170,7 @@ var commands = []Command{
 	{Name: Permissions, MaxStacks: -1,
 		Description: "Print the least IAM policy with which the stacks, all when none is named, can be planned, deployed or destroyed, the state bucket included. With check, name what of it the caller lacks, and exit with 1. Exits with 2 when something is needed that could not be found out."},
 	{Name: Doctor, MaxStacks: 0,
-		Description: "Look at what a deploy needs, and write nothing: credentials, clock, region, state bucket, locks, registry, asset storage, docker, the workflow's tokens, and the app without running it. A line each, with what to do about it. Exits with 1 when something would make a deploy fail."},
+		Description: "Look at what a deploy needs, and write nothing: credentials, clock, region, state bucket, locks, what is recorded, registry, asset storage, docker, the workflow's tokens, and the app without running it. A line each, with what to do about it. Exits with 1 when something would make a deploy fail."},
 	{Name: Demo, MaxStacks: 0, TerminalOnly: true,
 		Description: "Walk through plan, deploy, failure, cancellation and destroy of an example app, against an AWS that runs in this process. Needs no account."},
 }

@@ -203,13 +203,13 @@ func (e *Engine) examineLocks(ctx context.Context, store *state.Store) []result.
 	return found
 }
 
-// examineRegistry looks whether every recorded stack is this prefix's.
+// examineRegistry looks whether what is recorded can be read, and is this prefix's.
 func (e *Engine) examineRegistry(ctx context.Context, store *state.Store) []result.Finding {
 	refs, traces, err := store.ListAll(ctx)
 	if err != nil {
 		return []result.Finding{failing("registry", err)}
 	}
-	found := examineHandovers(ctx, store, traces)
+	found := append(examineRecords(ctx, store, refs, traces), examineHandovers(ctx, store, traces)...)
 	whole := len(found)
 	for i, err := range store.LookUp(ctx, refs) {
 		if err != nil {
@@ -218,6 +218,25 @@ func (e *Engine) examineRegistry(ctx context.Context, store *state.Store) []resu
 	}
 	if len(found) == whole {
 		found = append(found, fine("registry", "%s %s recorded under the prefix %s, and under no other", amount.Of(len(refs), "stack"), amount.Form(len(refs), "is", "are"), store.Prefix()))
+	}
+	return found
+}
+
+// examineRecords reads what the next deploy of every stack would go on from.
+func examineRecords(ctx context.Context, store *state.Store, refs []state.Ref, traces []state.Trace) (found []result.Finding) {
+	all := slices.Clone(refs)
+	for _, t := range traces {
+		if !slices.Contains(all, t.Ref) {
+			all = append(all, t.Ref)
+		}
+	}
+	for i, errs := range store.Examine(ctx, all) {
+		for _, err := range errs {
+			found = append(found, failing("state of "+all[i].Stack, err))
+		}
+	}
+	if found == nil {
+		found = append(found, fine("state", "everything recorded of %s can be read", amount.Of(len(all), "stack")))
 	}
 	return found
 }

@@ -65,6 +65,34 @@ func (s *Store) Locks(ctx context.Context) ([]Surveyed, error) {
 	return all, nil
 }
 
+// Examine reads what a run on each of the stacks would go on from, and returns,
+// in their order, why of what it could not.
+func (s *Store) Examine(ctx context.Context, refs []Ref) [][]error {
+	all := make([][]error, len(refs))
+	parallel(len(refs), func(i int) {
+		k := s.Stack(refs[i].Stack, refs[i].Region)
+		note := func(err error) {
+			if err != nil {
+				all[i] = append(all[i], err)
+			}
+		}
+		_, _, err := k.Read(ctx)
+		note(err)
+		if k.Region == "" {
+			return // the oldest form had nothing else
+		}
+		_, err = k.ReadJournal(ctx)
+		note(err)
+		_, err = k.ReadPending(ctx)
+		note(err)
+		_, _, err = k.readLedger(ctx)
+		note(err)
+		_, _, err = k.readRetained(ctx)
+		note(err)
+	})
+	return all
+}
+
 // LookUp is [Registry.Look] for many stacks, with their answers in their order.
 func (s *Store) LookUp(ctx context.Context, refs []Ref) []error {
 	errs := make([]error, len(refs))

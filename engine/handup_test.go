@@ -15,7 +15,7 @@ import (
 // An output of a nested stack that holds a NoEcho value can be used around it in
 // the run that made it, through several stacks too, and is stored nowhere. A later
 // run that would have to know it says so, and a nested stack that is given it
-// masks it whatever its parameter declares (S-160, T-219, T-624, T-708).
+// masks it whatever its parameter declares (S-160, T-218, T-219, T-624, T-708).
 func TestNoEchoOutputOfANestedStack(t *testing.T) {
 	for _, value := range []string{"first-secret-value", "ab"} { // a short one, too
 		t.Run(value, func(t *testing.T) {

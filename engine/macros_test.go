@@ -63,7 +63,7 @@ func (f *formation) Do(r *http.Request) (*http.Response, error) {
 }
 
 // A stack whose template has macros is deployed as CloudFormation expands it, and
-// compared in the same way (T-80, T-81, T-87).
+// compared in the same way (T-80, T-81, T-86, T-87).
 func TestMacros(t *testing.T) {
 	aws, err := startSandbox(t, sandbox.Options{})
 	if err != nil {

@@ -74,7 +74,7 @@ func TestReadRefuses(t *testing.T) {
 		{"duplicate stack names (T-62)",
 			map[string]string{"manifest.json": manifest(`"A": {"type": "aws:cloudformation:stack", "properties": {"templateFile": "t.json", "stackName": "S"}}, "B": {"type": "aws:cloudformation:stack", "properties": {"templateFile": "t.json", "stackName": "S"}}`), "t.json": empty},
 			[]string{"two stacks are named S: artifacts A and B"}},
-		{"nested assembly that is not there (T-52)", map[string]string{"manifest.json": manifest(`"N": {"type": "cdk:cloud-assembly", "properties": {"directoryName": "n"}}`)}, []string{"n/manifest.json: there is no such file"}},
+		{"nested assembly that is not there (T-51, T-52)", map[string]string{"manifest.json": manifest(`"N": {"type": "cdk:cloud-assembly", "properties": {"directoryName": "n"}}`)}, []string{"n/manifest.json: there is no such file"}},
 		{"nested assembly out of the assembly (T-59)", map[string]string{"manifest.json": manifest(`"N": {"type": "cdk:cloud-assembly", "properties": {"directoryName": ".."}}`)}, []string{"leads out of the assembly"}},
 		{"nested assembly that is the assembly", map[string]string{"manifest.json": manifest(`"N": {"type": "cdk:cloud-assembly", "properties": {"directoryName": "."}}`)}, []string{"is in the assembly already"}},
 		{"dependency on nothing", map[string]string{"manifest.json": manifest(stack("A", `, "dependencies": ["B"]`)), "A.json": empty}, []string{"artifact A depends on B: there is no such artifact"}},
@@ -89,7 +89,7 @@ func TestReadRefuses(t *testing.T) {
 		{"nested template out of the assembly (T-59)", map[string]string{"manifest.json": manifest(stack("A", "")), "A.json": `{"Resources": {"N": {"Type": "AWS::CloudFormation::Stack", "Metadata": {"aws:asset:path": "../n.json"}}}}`}, []string{"nested stack N of stack A: aws:asset:path:", "leads out of the assembly"}},
 		{"nested template by URL alone (T-702)", map[string]string{"manifest.json": manifest(stack("A", "")), "A.json": `{"Resources": {"N": {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "https://x/y.json"}}}}`}, []string{"a URL alone is never fetched"}},
 		{"nested template in itself", map[string]string{"manifest.json": manifest(stack("A", "")), "A.json": `{"Resources": {"N": {"Type": "AWS::CloudFormation::Stack", "Metadata": {"aws:asset:path": "A.json"}}}}`}, []string{"its template contains itself"}},
-		{"macro in a nested template (T-90)", map[string]string{"manifest.json": manifest(stack("A", "")), "n.json": `{"Transform": "M"}`, "A.json": `{"Resources": {"N": {"Type": "AWS::CloudFormation::Stack", "Metadata": {"aws:asset:path": "n.json"}}}}`}, []string{"stack A/N uses M, and macros of a nested stack cannot be expanded"}},
+		{"macro in a nested template (T-89, T-90)", map[string]string{"manifest.json": manifest(stack("A", "")), "n.json": `{"Transform": "M"}`, "A.json": `{"Resources": {"N": {"Type": "AWS::CloudFormation::Stack", "Metadata": {"aws:asset:path": "n.json"}}}}`}, []string{"stack A/N uses M, and macros of a nested stack cannot be expanded"}},
 		{"metadata file of another shape (T-65)", map[string]string{"manifest.json": manifest(stack("A", `, "additionalMetadataFile": "m.json"`)), "A.json": empty, "m.json": `{"/A": {}}`}, []string{"m.json: metadata of stack A: metadata of /A: want a list, got an object"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func TestFiles(t *testing.T) {
 	for _, f := range files {
 		got = append(got, f.Region+" "+f.URL())
 	}
-	want := []string{"cn-north-1 s3://b-123456789012-cn-north-1-aws-cn/cn-north-1/x.zip", "eu-west-1 s3://b/x.zip"} // T-103, T-105, T-106
+	want := []string{"cn-north-1 s3://b-123456789012-cn-north-1-aws-cn/cn-north-1/x.zip", "eu-west-1 s3://b/x.zip"} // T-103, T-104, T-105, T-106
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -186,7 +186,7 @@ func TestPublishSharesOneUpload(t *testing.T) {
 	}
 	wg.Wait()
 	if len(b.requests) != 2 {
-		t.Errorf("want one look and one upload (T-115), got %q", b.requests)
+		t.Errorf("want one look and one upload (T-115, T-151, T-152), got %q", b.requests)
 	}
 	if got := string(b.objects["/cdk-assets-123456789012-eu-west-1/abc.zip"]); got != "text" {
 		t.Errorf("packaging file is uploaded as it is (T-111), got %q", got)
@@ -257,7 +257,7 @@ func TestPublishExplains(t *testing.T) {
 	}
 }
 
-func TestPublishRunsTheCommandThatMakesAnAsset(t *testing.T) { // T-114
+func TestPublishRunsTheCommandThatMakesAnAsset(t *testing.T) { // T-113, T-114
 	dir := t.TempDir()
 	write(t, dir, "made.txt", "made")
 	b := &buckets{}

@@ -279,7 +279,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestAnswersKeepTheOrderOfTheQuestions(t *testing.T) { // T-26
+func TestAnswersKeepTheOrderOfTheQuestions(t *testing.T) { // T-25, T-26
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		o, err := value.ParseObject(body)

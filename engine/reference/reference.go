@@ -183,7 +183,7 @@ func (r *Resolver) Dynamic(ctx context.Context, service, reference string) (text
 			text, err := r.secretsManager(ctx, reference)
 			return text, true, err
 		case "ssm", "ssm-secure":
-			return r.parameter(ctx, service, reference)
+			return r.parameter(ctx, service, reference, true)
 		}
 		return nil, false, fmt.Errorf("{{resolve:%s:…}}: there is no such service; CloudFormation knows ssm, ssm-secure and secretsmanager", service)
 	})
@@ -201,8 +201,23 @@ func (r *Resolver) DynamicIn(ctx context.Context, region, service, reference str
 	return r.in(region).Dynamic(ctx, service, reference)
 }
 
-func (r *Resolver) parameter(ctx context.Context, service, name string) (any, bool, error) {
-	out, err := ssm.NewFromConfig(r.config).GetParameter(ctx, &ssm.GetParameterInput{Name: &name, WithDecryption: aws.Bool(true)})
+// Plain reads a parameter of a region without decrypting it: whoever only looks
+// at what would be done needs no key. plain is false for one that is not meant to
+// be shown, of which nothing is returned.
+func (r *Resolver) Plain(ctx context.Context, region, name string) (text string, plain bool, err error) {
+	if region != "" && !regionName.MatchString(region) {
+		return "", false, fmt.Errorf("%q is not the name of a region", region)
+	}
+	r = r.in(region)
+	v, hidden, err := r.once(ctx, "plain:"+name, func() (any, bool, error) { return r.parameter(ctx, "ssm", name, false) })
+	if err != nil || hidden {
+		return "", false, err
+	}
+	return v.(string), true, nil
+}
+
+func (r *Resolver) parameter(ctx context.Context, service, name string, decrypt bool) (any, bool, error) {
+	out, err := ssm.NewFromConfig(r.config).GetParameter(ctx, &ssm.GetParameterInput{Name: &name, WithDecryption: aws.Bool(decrypt)})
 	if err != nil {
 		return nil, false, fmt.Errorf("resolve {{resolve:%s:%s}}: %w", service, name, err)
 	}

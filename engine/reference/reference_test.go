@@ -103,7 +103,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// Parameters of a template are read ten at a time, and a SecureString is none.
+// Parameters of a template (T-215) are read ten at a time, and a SecureString is none.
 func TestSSMParameters(t *testing.T) {
 	cloud, r := start(t)
 	got, err := r.SSMParameters(t.Context(), []string{"/shop/name", "/shop/list", "/shop/name"})
@@ -122,7 +122,7 @@ func TestSSMParameters(t *testing.T) {
 }
 
 // Those who ask the same at the same time share an answer; a failure is asked
-// again.
+// again (T-292).
 func TestAskedOnce(t *testing.T) {
 	cloud, r := start(t)
 	var wg sync.WaitGroup

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,12 @@ import (
 // in another region that holds a reference is then refused.
 type RegionalWorld interface {
 	DynamicIn(ctx context.Context, region, service, reference string) (text string, isSecret bool, err error)
+}
+
+// A PlainWorld reads a parameter for a Preview without what it takes to decrypt
+// one. plain is false for one that holds a secret; then there is no text.
+type PlainWorld interface {
+	Plain(ctx context.Context, region, name string) (text string, plain bool, err error)
 }
 
 var token = regexp.MustCompile(`\{\{resolve:([^}]*)\}\}`)
@@ -71,6 +78,9 @@ func (e *evaluation) token(whole, inner string) (any, error) {
 	known, ok := e.s.tokens.Load(key)
 	if !ok {
 		text, isSecret, err := e.ask(service, reference)
+		if err == nil && isSecret && e.preview {
+			return marked{stored: whole, hidden: true}, nil // the text was not asked for
+		}
 		if err != nil && e.preview && e.context.Err() == nil {
 			// The same deployment may make the parameter.
 			err = fmt.Errorf("%w: %w", ErrUnknown, err)
@@ -97,7 +107,12 @@ type resolvedToken struct {
 	secret bool
 }
 
-func (e *evaluation) ask(service, reference string) (string, bool, error) {
+func (e *evaluation) ask(service, reference string) (text string, isSecret bool, err error) {
+	if w, ok := e.s.world.(PlainWorld); ok && e.preview {
+		region := cmp.Or(e.region, e.s.env.Region)
+		text, plain, err := w.Plain(e.context, region, reference)
+		return text, !plain, err
+	}
 	if e.region == "" {
 		return e.s.world.Dynamic(e.context, service, reference)
 	}

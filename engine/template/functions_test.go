@@ -53,7 +53,7 @@ func TestFunctions(t *testing.T) {
 		{name: "Sub literal, empty and parameter (C.3, T-264)", in: `{"Fn::Sub": "a${!Lit}-${}-${P}"}`, want: `"a${Lit}-${}-pv"`},
 		{name: "Sub two-dot attribute (C.3, T-266)", in: `{"Fn::Sub": "${DB.Endpoint.Address}"}`, want: `"host"`},
 		{name: "Sub resource", in: `{"Fn::Sub": "${DB}:${DB.Port}"}`, want: `"db-1:5432"`},
-		{name: "Sub with spaces around a name (C.3, T-266)", in: `{"Fn::Sub": ["${ P }", {}]}`, want: `error: there is no resource, parameter or pseudo parameter " P "`},
+		{name: "Sub with spaces around a name (C.3, T-265, T-266)", in: `{"Fn::Sub": ["${ P }", {}]}`, want: `error: there is no resource, parameter or pseudo parameter " P "`},
 		{name: "Sub unknown (C.3, T-266)", in: `{"Fn::Sub": "${Nope}"}`, want: `error: there is no resource, parameter or pseudo parameter "Nope"`},
 		{name: "Sub variables win, unused ones are evaluated (T-264)", in: `{"Fn::Sub": ["${P}", {"P": "v", "X": {"Ref": "DB"}}]}`, want: `"v"`},
 		{name: "Sub does not look again (T-264)", in: `{"Fn::Sub": ["${V}", {"V": "${P}"}]}`, want: `"${P}"`},
@@ -76,7 +76,7 @@ func TestFunctions(t *testing.T) {
 		// Select and Split
 		{name: "Select by text (C.3, T-268)", in: `{"Fn::Select": ["1", ["a", "b"]]}`, want: `"b"`},
 		{name: "Select by Ref (C.3, T-268)", in: `{"Fn::Select": [{"Fn::FindInMap": ["M", "eu-west-1", "one"]}, ["a", "b"]]}`, want: `"b"`},
-		{name: "Select out of range (C.3, T-268)", in: `{"Fn::Select": [5, ["a", "b"]]}`, want: `error: there is no element 5 in a list of 2`},
+		{name: "Select out of range (C.3, T-267, T-268)", in: `{"Fn::Select": [5, ["a", "b"]]}`, want: `error: there is no element 5 in a list of 2`},
 		{name: "Select negative (T-268)", in: `{"Fn::Select": [-1, ["a", "b"]]}`, want: `error: there is no element -1`},
 		{name: "Select half (T-268)", in: `{"Fn::Select": [0.5, ["a", "b"]]}`, want: `error: want a whole number`},
 		{name: "Select null (T-268)", in: `{"Fn::Select": [0, [null]]}`, want: `error: element 0 is null`},
@@ -88,7 +88,7 @@ func TestFunctions(t *testing.T) {
 		{name: "Split an object (T-269)", in: `{"Fn::Split": [",", {"a": 1}]}`, want: `error: want a text, got an object`},
 
 		// Cidr
-		{name: "Cidr (C.3)", in: `{"Fn::Cidr": ["10.0.0.0/16", 3, 8]}`, want: `["10.0.0.0/24","10.0.1.0/24","10.0.2.0/24"]`},
+		{name: "Cidr (C.3, T-275)", in: `{"Fn::Cidr": ["10.0.0.0/16", 3, 8]}`, want: `["10.0.0.0/24","10.0.1.0/24","10.0.2.0/24"]`},
 		{name: "Cidr from inside the block, bits as text (C.3, T-276)", in: `{"Fn::Cidr": ["10.0.5.9/16", 2, "8"]}`, want: `["10.0.0.0/24","10.0.1.0/24"]`},
 		{name: "Cidr IPv6 in short form (C.3, T-276)", in: `{"Fn::Cidr": ["2001:db8::/56", 2, 64]}`, want: `["2001:db8::/64","2001:db8:0:1::/64"]`},
 		{name: "Cidr without bits (C.3)", in: `{"Fn::Cidr": ["10.0.0.0/16", 2]}`, want: `error: want a list of 3, got one of 2`},
@@ -109,7 +109,7 @@ func TestFunctions(t *testing.T) {
 
 		// objects, lists and unknown functions
 		{name: "object with Ref and another key (C.3, T-236)", in: `{"Ref": "P", "x": {"Ref": "P"}}`, want: `{"Ref":"P","x":"pv"}`},
-		{name: "NoValue in lists and objects (T-239)", in: `{"a": [1, {"Ref": "AWS::NoValue"}], "b": {"Ref": "AWS::NoValue"}}`, want: `{"a":[1]}`},
+		{name: "NoValue in lists and objects (T-235, T-239)", in: `{"a": [1, {"Ref": "AWS::NoValue"}], "b": {"Ref": "AWS::NoValue"}}`, want: `{"a":[1]}`},
 		{name: "unknown function (T-237)", in: `{"Fn::Nope": 1}`, want: `error: Resources.R.Properties.V.Fn::Nope: no such function`},
 		{name: "NotificationARNs is a list (T-247)", in: `{"Ref": "AWS::NotificationARNs"}`, want: `[]`},
 
@@ -119,6 +119,9 @@ func TestFunctions(t *testing.T) {
 		{name: "GetAtt with an intrinsic name (T-255)", in: `{"Fn::GetAtt": ["DB", {"Fn::Sub": ["${x}ort", {"x": "P"}]}]}`, want: `5432`},
 		{name: "GetAtt without an attribute", in: `{"Fn::GetAtt": "DB"}`, want: `error: want resource.attribute`},
 		{name: "GetAtt not there yet", in: `{"Fn::GetAtt": ["DB", "Later"]}`, want: `error: DB.Later: known only after deployment`},
+		{name: "Ref of a resource, a parameter, a pseudo parameter (T-245)", in: `[{"Ref": "DB"}, {"Ref": "P"}, {"Ref": "AWS::Region"}]`, want: `["db-1","pv","eu-west-1"]`},
+		{name: "Ref to nothing (T-245)", in: `{"Ref": "Nope"}`, want: `error: there is no resource, parameter or pseudo parameter "Nope"`},
+		{name: "Ref to no pseudo parameter (T-246)", in: `{"Ref": "AWS::Nope"}`, want: `error: there is no resource, parameter or pseudo parameter "AWS::Nope"`},
 		{name: "Ref of a number (T-212)", in: `{"Ref": "N"}`, want: `80`},
 		{name: "a number stays as it is written", in: `[1e400, 3e1, 1.0, 12345678901234567890]`, want: `[1e400,3e1,1.0,12345678901234567890]`},
 		{name: "a number in a text stays as it is written", in: `{"Fn::Join": [" ", [1e400, 3e1, 1.0]]}`, want: `"1e400 3e1 1.0"`},

@@ -26,11 +26,18 @@ func (s *Scope) Output(ctx context.Context, name string) (v any, exportName stri
 		return nil, "", false, fmt.Errorf("template %s has no output %s here", s.t.Name, name)
 	}
 	at := (&place{name: "Outputs"}).at(name)
-	r, err := s.evaluate(ctx, o.Value, at.at("Value"))
+	e := &evaluation{context: ctx, s: s}
+	v, err = e.value(o.Value, at.at("Value"))
+	if v == (noValue{}) {
+		err = at.at("Value").errorf("AWS::NoValue is no value of an output")
+	}
+	r := Resolved{}
+	if err == nil {
+		r = resolve(v)
+	}
 	if o.ExportName == nil {
 		return r.Stored, "", false, err
 	}
-	e := &evaluation{context: ctx, s: s}
 	exportName, nameErr := e.exportName(o, at)
 	return r.Stored, exportName, nameErr == nil, cmp.Or(err, nameErr)
 }
@@ -75,6 +82,9 @@ func (s *Scope) PreviewOutput(ctx context.Context, name string) (v any, exportNa
 	at := (&place{name: "Outputs"}).at(name)
 	e := &evaluation{context: ctx, s: s, preview: true}
 	v, complete, err := e.known(o.Value, at.at("Value"))
+	if v == (noValue{}) {
+		err = at.at("Value").errorf("AWS::NoValue is no value of an output")
+	}
 	if err != nil {
 		return nil, "", false, err
 	}

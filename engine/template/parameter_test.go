@@ -36,7 +36,7 @@ func TestParameters(t *testing.T) {
 		{"every List type is split (T-213)", `{"Type": "List<AWS::EC2::Subnet::Id>", "Default": "s-1,s-2"}`, nil, `["s-1","s-2"]`},
 		{"list of numbers (T-212)", `{"Type": "List<Number>", "Default": "1, 2"}`, nil, `[1,2]`},
 		{"Default that is a list is kept (T-213)", `{"Type": "CommaDelimitedList", "Default": ["a,b", "c"]}`, nil, `["a,b","c"]`},
-		{"AllowedValues (T-217)", `{"Type": "String", "Default": "c", "AllowedValues": ["a", "b"]}`, nil, `error: the value "c" is not one of a, b`},
+		{"AllowedValues (T-216, T-217)", `{"Type": "String", "Default": "c", "AllowedValues": ["a", "b"]}`, nil, `error: the value "c" is not one of a, b`},
 		{"AllowedValues of numbers", `{"Type": "Number", "Default": "2", "AllowedValues": [1, 2]}`, nil, `2`},
 		{"AllowedPattern is anchored (T-217)", `{"Type": "String", "Default": "ab1", "AllowedPattern": "[a-z]+"}`, nil, `error: does not match the pattern [a-z]+`},
 		{"AllowedPattern with a lookahead", `{"Type": "String", "Default": "abc1", "AllowedPattern": "^(?=.*[0-9])[a-z0-9]+$"}`, nil, `"abc1"`},

@@ -49,7 +49,7 @@ func TestParseReportsAllFaultsTogether(t *testing.T) { // T-62
 		"Outputs.O: an output needs a Value",
 		"Outputs.X.Export: an export needs a Name",
 		"Parameters.R: a resource has the same name",
-		`Outputs.B.Export: output A exports the same name "e"`, // T-305
+		`Outputs.B.Export: output A exports the same name "e"`, // T-304, T-305
 		"Resources.R.Condition: there is no condition NoC",     // T-230
 		"Resources.R.DependsOn: there is no resource Nope",
 		"Resources.R.DependsOn: the resource depends on itself",
@@ -109,7 +109,7 @@ func TestParseAccepts(t *testing.T) {
 	}
 }
 
-func TestMacroAnywhereButMetadata(t *testing.T) { // T-80
+func TestMacroAnywhereButMetadata(t *testing.T) { // T-80, T-238
 	if m := parse(t, `{"Resources": {"A": {"Type": "T", "Metadata": {"Fn::Transform": {}}}}}`).Macros(); m != nil {
 		t.Errorf("got %q", m)
 	}

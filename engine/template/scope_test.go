@@ -40,7 +40,7 @@ func TestNamesThatLeadNowhere(t *testing.T) {
 		{"Ref to a dropped resource (T-316)", `"R": {"Type": "T::T::T", "Properties": {"V": [{"Ref": "Dropped"}]}}`, "Resources.R.Properties.V[0]: refers to Dropped, which its condition No leaves out"},
 		{"Sub of a dropped resource (T-316)", `"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::Sub": "${Dropped.Arn}"}}}`, "refers to Dropped"},
 		{"in the branch that is used (T-316)", `"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::If": ["No", 1, {"Ref": "Dropped"}]}}}`, "Fn::If[2]: refers to Dropped"},
-		{"itself (T-318)", `"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::GetAtt": "R.Arn"}}}`, "Resources.R.Properties.V: the resource refers to itself"},
+		{"itself (T-317, T-318)", `"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::GetAtt": "R.Arn"}}}`, "Resources.R.Properties.V: the resource refers to itself"},
 		{"in an update policy (T-312)", `"R": {"Type": "T::T::T", "UpdatePolicy": {"V": {"Ref": "Nope"}}}`, `Resources.R.UpdatePolicy.V: there is no resource, parameter or pseudo parameter "Nope"`},
 		{"attribute of a parameter", `"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::GetAtt": ["P", "Arn"]}}}`, `there is no resource "P"`},
 		{"CDK's marker (T-201)", `"Meta": {"Type": "AWS::CDK::Metadata"}, "R": {"Type": "T::T::T", "Properties": {"V": {"Ref": "Meta"}}}`, "is CDK's usage marker"},
@@ -88,7 +88,7 @@ func TestAttributesThatATypeDoesNotHave(t *testing.T) {
 	}
 }
 
-func TestReferences(t *testing.T) { // T-311 to T-314
+func TestReferences(t *testing.T) { // T-310 to T-314, T-321
 	s := bind(t, `{"Parameters": {"P": {"Type": "String", "Default": ""}}, "Conditions": {"C": {"Fn::Equals": [1, 1]}}, "Resources": {
 		"A": {"Type": "T::T::T"}, "B": {"Type": "T::T::T"}, "C": {"Type": "T::T::T"}, "D": {"Type": "T::T::T"}, "E": {"Type": "T::T::T"},
 		"F": {"Type": "T::T::T"}, "G": {"Type": "T::T::T"}, "H": {"Type": "T::T::T"}, "I": {"Type": "T::T::T"},
@@ -104,7 +104,8 @@ func TestReferences(t *testing.T) { // T-311 to T-314
 				"Delimiter": {"Fn::Join": [{"Ref": "F"}, []]},
 				"Branches": {"Fn::If": ["C", {"Ref": "A"}, {"Ref": "B"}]},
 				"Pseudo": {"Ref": "AWS::StackId"},
-				"Twice": [{"Ref": "A"}, {"Ref": "A"}]
+				"Twice": [{"Ref": "A"}, {"Ref": "A"}],
+				"VpcConfig": {"SubnetIds": [{"Ref": "I"}], "SecurityGroupIds": [{"Fn::GetAtt": ["H", "GroupId"]}]}
 			}}}}`, &world{})
 	want := []template.Reference{
 		{LogicalID: "A", Property: "Ref"},
@@ -117,6 +118,8 @@ func TestReferences(t *testing.T) { // T-311 to T-314
 		{LogicalID: "A", Property: "Branches"},
 		{LogicalID: "B", Property: "Branches"},
 		{LogicalID: "A", Property: "Twice"},
+		{LogicalID: "I", Property: "VpcConfig"},
+		{LogicalID: "H", Property: "VpcConfig", Attribute: "GroupId", GetAtt: true},
 		{LogicalID: "G"},
 		{LogicalID: "A", DependsOn: true},
 		{LogicalID: "I", DependsOn: true},

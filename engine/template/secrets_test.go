@@ -1,6 +1,7 @@
 package template_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 
 const token = "{{resolve:secretsmanager:db:SecretString:password::}}"
 
-func TestSecretsHaveTwoForms(t *testing.T) {
+func TestSecretsHaveTwoForms(t *testing.T) { // T-294
 	w := &world{
 		refs:       map[string]any{"DB": "db", "Child": token},
 		attributes: map[string]any{"DB.Answer": template.NoEcho{Value: json(t, `{"a": ["quiet"], "n": 7}`)}},
@@ -32,7 +33,7 @@ func TestSecretsHaveTwoForms(t *testing.T) {
 		{"in the answer of the world (T-280)", `{"Fn::Sub": "${Child}!"}`, `"s3cr3t!!"`, `"` + token + `!"`, ""},
 		{"a public parameter is stored resolved (S-154)", `"x{{resolve:ssm:/plain}}"`, `"xpublic"`, `"xpublic"`, ""},
 		{"a secure parameter (T-288)", `"{{resolve:ssm:/secure}}"`, `"hidden-text"`, `"{{resolve:ssm:/secure}}"`, ""},
-		{"ssm-secure is always a secret (C.3, T-290)", `"{{resolve:ssm-secure:/x:1}}"`, `"other-secret"`, `"{{resolve:ssm-secure:/x:1}}"`, ""},
+		{"ssm-secure is always a secret (C.3, T-289, T-290)", `"{{resolve:ssm-secure:/x:1}}"`, `"other-secret"`, `"{{resolve:ssm-secure:/x:1}}"`, ""},
 		{"encoded: no expression names it (S-156)", `{"Fn::Base64": "` + token + `"}`, `"czNjcjN0IQ=="`, `"***"`, "[]"},
 		{"part of it (S-156)", `{"Fn::Select": [1, {"Fn::Split": ["3", "` + token + `"]}]}`, `"cr"`, `"***"`, "[]"},
 		{"NoEcho parameter (S-160)", `{"a": [{"Ref": "Pw"}, "x"]}`, `{"a":["hunter2","x"]}`, `{"a":["***","x"]}`, "[a 0]"},
@@ -105,6 +106,31 @@ func TestDynamicReferencesRefused(t *testing.T) {
 	props, err := bind(t, with(`{"Fn::GetStackOutput": {"StackName": "O", "OutputName": "Out", "Region": "us-east-1"}}`, false), w).Properties(t.Context(), "R")
 	if err != nil || props.String("V") != "from us-east-1" {
 		t.Errorf("a world of several regions resolves it where it comes from (S-152): %v, %v", value.JSON(props), err)
+	}
+}
+
+// undecrypted is a world that tells which parameters may be shown.
+type undecrypted struct{ *world }
+
+func (w undecrypted) Plain(_ context.Context, region, name string) (string, bool, error) {
+	w.note("plain %s in %s", name, region)
+	return w.dynamic["ssm:"+name], !w.secret["ssm:"+name], nil
+}
+
+// What a preview was not told a deploy asks for (T-293).
+func TestPreviewDecryptsNothing(t *testing.T) {
+	w := undecrypted{&world{dynamic: map[string]string{"ssm:/plain": "public", "ssm:/secure": "hidden-text"}, secret: map[string]bool{"ssm:/secure": true}}}
+	s := bind(t, `{"Resources": {"R": {"Type": "T::T::T", "Properties": {"P": "{{resolve:ssm:/plain}}", "S": "a{{resolve:ssm:/secure}}"}}}}`, w)
+	props, unresolved, err := s.Preview(t.Context(), "R")
+	if got, want := value.JSON(props), `{"P":"public","S":"a{{resolve:ssm:/secure}}"}`; err != nil || len(unresolved) > 0 || got != want {
+		t.Errorf("want %s, got %s, %v, %v", want, got, unresolved, err)
+	}
+	if diff := cmp.Diff([]string{"plain /plain in eu-west-1", "plain /secure in eu-west-1"}, w.asked); diff != "" {
+		t.Error(diff)
+	}
+	props, err = s.Properties(t.Context(), "R")
+	if got, want := value.JSON(props), `{"P":"public","S":"ahidden-text"}`; err != nil || got != want {
+		t.Errorf("want %s, got %s, %v", want, got, err)
 	}
 }
 
@@ -186,6 +212,13 @@ func TestOutputs(t *testing.T) {
 		if value.JSON(v) != c.value || export != c.export || exported != (c.export != "") {
 			t.Errorf("%s: got %s, %q, %v", c.name, value.JSON(v), export, exported)
 		}
+	}
+	nothing := bind(t, `{"Resources": {}, "Outputs": {"O": {"Value": {"Ref": "AWS::NoValue"}}}}`, &world{})
+	if _, _, _, err := nothing.Output(t.Context(), "O"); err == nil || !strings.Contains(err.Error(), "Outputs.O.Value: AWS::NoValue is no value of an output") {
+		t.Errorf("an output of nothing: %v", err)
+	}
+	if _, _, _, err := nothing.PreviewOutput(t.Context(), "O"); err == nil {
+		t.Error("a diff shows an output of nothing (T-441)")
 	}
 	unmade := bind(t, `{"Resources": {"R": {"Type": "T::T::T"}}, "Outputs": {"O": {"Value": {"Ref": "R"}, "Export": {"Name": "e"}}}}`, &world{})
 	v, export, unresolved, err := unmade.PreviewOutput(t.Context(), "O")

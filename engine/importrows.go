@@ -329,8 +329,15 @@ func (i *importing) see(ctx context.Context, req *provider.Request, driver *prov
 			return s, i.gone(req, err)
 		}
 	}
-	s.attributes, err = driver.Existing(ctx, req)
-	return s, i.gone(req, err)
+	if s.attributes, err = driver.Existing(ctx, req); err != nil {
+		return s, i.gone(req, err)
+	}
+	if s.properties == nil {
+		// It is there. Where its properties cannot be had, drift is told by what is
+		// declared.
+		s.properties, _ = driver.Read(ctx, req)
+	}
+	return s, nil
 }
 
 // gone says of a resource that is not there which one it is.

@@ -187,6 +187,10 @@ func (i *importing) deployedFrom(live *cloudformation.Live) error {
 				missing = append(missing, p.Name)
 			}
 		}
+		if stored, had := live.Stored[p.Name]; had && !p.NoEcho {
+			// What its name leads to by now, the resources do not have.
+			v, *p = stored, p.Plain()
+		}
 		if ok {
 			i.t.Parameters[p.Name] = v
 		}

@@ -9,11 +9,13 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/cloudformation"
 	"github.com/org/cdkd-action/internal/sandbox"
+	stacks "github.com/org/cdkd-action/internal/sandbox/cloudformation"
 )
 
 // formed by CloudFormation: a stack that was exported, to be taken over.
@@ -117,6 +119,11 @@ func TestTakeOverRefusals(t *testing.T) {
 	}
 	if _, err := f.takeOver(func(o *engine.ImportOptions) { o.StackName = "Nope" }); err == nil || !strings.Contains(err.Error(), "CloudFormation has no stack Nope") {
 		t.Errorf("not there: %v", err)
+	}
+	left := formedThere(t)
+	left.aws.CloudFormation.Leave("us-east-1", "Formed", stacks.Resource{LogicalID: "Old", Type: "AWS::SNS::Topic", PhysicalID: "arn:old", Status: "CREATE_COMPLETE"})
+	if _, err := left.takeOver(); err == nil || !strings.Contains(err.Error(), "it has Old (AWS::SNS::Topic) still, which its template has no more") {
+		t.Errorf("with a resource that is not in its template: %v", err)
 	}
 	// What is gone in AWS is not recorded, and stays CloudFormation's.
 	f.aws.AddFault(sandbox.Fault{Service: "sqs", ID: "gone", Status: 400, Code: "AWS.SimpleQueueService.NonExistentQueue", Message: "gone"})
@@ -224,5 +231,37 @@ func TestTakeOverOfWhatCloudFormationMade(t *testing.T) {
 	}
 	if x, err := f.export(); err != nil || !x.Done || f.has("Formed") == "" {
 		t.Errorf("back again: %v", err)
+	}
+}
+
+// What a parameter of the store was at CloudFormation's last deploy is what is
+// recorded, so that what it is by now is a change (S-315, T-212).
+func TestTakeOverOfStoredParameters(t *testing.T) {
+	if !sandbox.MotoAvailable() {
+		t.Skip("moto_server is not installed")
+	}
+	f := &handover{t: t, dir: t.TempDir()}
+	f.e, f.aws = newEngineOn(t, sandbox.Options{Upstream: sandbox.Moto})
+	const template = `{"Parameters": {"Word": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/word", "AllowedPattern": "/.*"}}, "Resources": {
+		"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": {"Ref": "Word"}}}, "Queue": {"Type": "AWS::SQS::Queue", "Properties": {}}}}`
+	f.write("manifest.json", `{"version": "48.0.0", "artifacts": {"Formed": {"type": "aws:cloudformation:stack", "environment": "aws://unknown-account/unknown-region", "properties": {"templateFile": "formed.json"}}}}`)
+	f.write("formed.json", template)
+	store := func(word string) {
+		t.Helper()
+		if _, err := ssm.NewFromConfig(f.aws.Config()).PutParameter(t.Context(), &ssm.PutParameterInput{Name: new("/word"), Value: &word, Type: "String", Overwrite: new(true)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store("before")
+	if _, err := sdk.NewFromConfig(f.aws.Config()).CreateStack(t.Context(), &sdk.CreateStackInput{StackName: new("Formed"), TemplateBody: new(template)}); err != nil {
+		t.Fatal(err)
+	}
+	store("after")
+	if i, err := f.takeOver(); err != nil || !i.Retired {
+		t.Fatalf("%v: %+v", err, i)
+	}
+	run, err := f.e.Deploy(t.Context(), deployAll(f.dir))
+	if err != nil || run.Stacks[0].Counts.Updated != 1 || run.Stacks[0].Counts.Unchanged != 1 {
+		t.Fatalf("%v: %+v", err, run.Stacks[0].Counts)
 	}
 }

@@ -54,6 +54,7 @@ type Stack struct {
 	ParentID       string // "": it is nested in none
 	Protected      bool   // against deletion
 	Parameters     map[string]string
+	Stored         map[string]string // of parameters that name the parameter store's, what was there at the last deploy
 	Exports        []string
 	Capabilities   []types.Capability
 	Resources      []Resource
@@ -136,10 +137,13 @@ func (c *Client) Stack(ctx context.Context, name string) (*Stack, error) {
 	d := out.Stacks[0]
 	s := &Stack{
 		ID: aws.ToString(d.StackId), Name: aws.ToString(d.StackName), Status: string(d.StackStatus), Reason: aws.ToString(d.StackStatusReason),
-		ParentID: aws.ToString(d.ParentId), Protected: aws.ToBool(d.EnableTerminationProtection), Capabilities: d.Capabilities, Parameters: map[string]string{},
+		ParentID: aws.ToString(d.ParentId), Protected: aws.ToBool(d.EnableTerminationProtection), Capabilities: d.Capabilities, Parameters: map[string]string{}, Stored: map[string]string{},
 	}
 	for _, p := range d.Parameters {
 		s.Parameters[aws.ToString(p.ParameterKey)] = aws.ToString(p.ParameterValue)
+		if p.ResolvedValue != nil {
+			s.Stored[aws.ToString(p.ParameterKey)] = *p.ResolvedValue
+		}
 	}
 	for _, o := range d.Outputs {
 		if o.ExportName != nil {
@@ -153,8 +157,8 @@ func (c *Client) Stack(ctx context.Context, name string) (*Stack, error) {
 			return nil, fmt.Errorf("list the resources of CloudFormation stack %s: %w", name, err)
 		}
 		for _, r := range page.StackResourceSummaries {
-			if r.ResourceStatus == types.ResourceStatusDeleteComplete {
-				continue
+			if r.ResourceStatus == types.ResourceStatusDeleteComplete || r.ResourceStatus == types.ResourceStatusDeleteSkipped {
+				continue // it is not the stack's any more
 			}
 			s.Resources = append(s.Resources, Resource{aws.ToString(r.LogicalResourceId), aws.ToString(r.ResourceType), aws.ToString(r.PhysicalResourceId), string(r.ResourceStatus)})
 		}

@@ -111,6 +111,9 @@ func (c *Client) retirable(ctx context.Context, l *Live) error {
 		if !strings.HasSuffix(r.Status, "_COMPLETE") {
 			return &NotRetirableError{l.Name, r.LogicalID + " is " + r.Status, "repair it with CloudFormation first"}
 		}
+		if !l.Template.Object("Resources").Has(r.LogicalID) { // the next update deletes it
+			return &NotRetirableError{l.Name, fmt.Sprintf("it has %s (%s) still, which its template has no more", r.LogicalID, r.Type), "deploy it with CloudFormation first, so that it is what its template says"}
+		}
 	}
 	for _, id := range sorted(l.Nested) {
 		if child := l.Nested[id]; child != nil {

@@ -144,6 +144,16 @@ func (p *Parameter) stored() (inner string, ok bool) {
 	return strings.TrimSuffix(inner, ">"), ok
 }
 
+// Plain is a parameter whose own value is a path in the parameter store as one that
+// is given what is there.
+func (p *Parameter) Plain() Parameter {
+	inner, ok := p.stored()
+	if !ok {
+		return *p
+	}
+	return Parameter{Name: p.Name, Type: inner, NoEcho: p.NoEcho, Declaration: value.NewObject("Type", inner)} // what it declares is about the path
+}
+
 func listType(typ string) bool { return typ == commaList || strings.HasPrefix(typ, "List<") }
 
 func split(typ, text string) []string {

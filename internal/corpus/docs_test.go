@@ -14,7 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write docs/corpus.md from the lists")
+var update = flag.Bool("update", false, "write docs/corpus.md from the lists, and what was counted of the way from CloudFormation and back")
 
 // assemblies is how many the whole corpus has.
 const assemblies = 578
@@ -23,7 +23,7 @@ const assemblies = 578
 // lists say.
 func TestDocs(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "corpus.md")
-	want := page()
+	want := page(t)
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -43,7 +43,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-func page() string {
+func page(t *testing.T) string {
 	var b strings.Builder
 	refused := len(lookups) + len(macros) + len(unsupported) + len(mistaken) + len(invalid)
 	fmt.Fprintf(&b, `<!-- Written by "go test ./internal/corpus -run TestDocs -update" from the lists there. Do not edit. -->
@@ -79,6 +79,19 @@ sandbox can carry are deployed, deployed again, which must change nothing, and d
 		reasons[why]++
 	}
 	counted(&b, "why", reasons)
+	trips, err := os.ReadFile(roundTripped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&b, `
+## From CloudFormation and back
+
+Apps of which the sandbox's CloudFormation makes every resource are deployed with it, and taken over with
+"import --migrate-from-cloudformation", without a request that changes a resource. A deploy has nothing to do then. Of every resource
+of the common types a property is changed: "drift" reports these and no others, and "--revert" puts them back. Then "export" hands
+the stacks to CloudFormation again, which checks an import as AWS does, and makes anew what cannot be imported: inline policies.
+
+%s`, trips)
 	return b.String()
 }
 

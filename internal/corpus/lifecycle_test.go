@@ -165,15 +165,9 @@ func startLab(t *testing.T) *lab {
 	return &lab{s: s, dirty: true}
 }
 
-// lifecycle takes an assembly through its life and returns what was made.
-func (l *lab) lifecycle(t *testing.T, e entry, b *budget) []resource {
-	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
-	defer cancel()
-	start := time.Now()
-	lap := func(what string) {
-		t.Logf("%s: %s", what, time.Since(start).Round(time.Millisecond))
-		start = time.Now()
-	}
+// clean empties the account where that is needed, for another assembly.
+func (l *lab) clean(t *testing.T, ctx context.Context) {
+	t.Helper()
 	if l.dirty {
 		if err := l.s.Reset(ctx); err != nil {
 			t.Fatal(err)
@@ -183,6 +177,18 @@ func (l *lab) lifecycle(t *testing.T, e entry, b *budget) []resource {
 		l.s.S3.PutObject(assetBucket, "corpus/asset.zip", archive(t))
 	}
 	l.dirty = true
+}
+
+// lifecycle takes an assembly through its life and returns what was made.
+func (l *lab) lifecycle(t *testing.T, e entry, b *budget) []resource {
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
+	defer cancel()
+	start := time.Now()
+	lap := func(what string) {
+		t.Logf("%s: %s", what, time.Since(start).Round(time.Millisecond))
+		start = time.Now()
+	}
+	l.clean(t, ctx)
 	dir := prepare(t, l.s, e.dir)
 	a, err := assembly.Read(dir)
 	if err != nil {

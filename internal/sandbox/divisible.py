@@ -2,6 +2,7 @@
 at an address of its own from what there was. Copies are what a snapshot is.
 
 Its creates under a name that is taken do to tags what AWS's do: see CREATES.
+It has one Lambda, which runs nothing.
 """
 
 import importlib
@@ -96,6 +97,15 @@ def backend_app(service):
     return app
 
 
+def one_lambda():
+    """moto has two Lambdas, with containers and without. Its CloudFormation, and
+    whatever looks for layers, know the one with only."""
+    lambdas = importlib.import_module("moto.awslambda.models")
+    lambdas.LambdaBackend.invoke = lambda self, name, qualifier, body, *headers: (body or "").encode()
+    importlib.import_module("moto.awslambda_simple.models").lambda_simple_backends = lambdas.lambda_backends
+
+
+one_lambda()  # before others take the names
 moto = DomainDispatcherApplication(backend_app)
 moto.debug = True
 

@@ -57,11 +57,7 @@ func (s *Sandbox) lambda(w http.ResponseWriter, c *call) {
 		}
 	}
 	out := newAnswer()
-	if s.kind == Moto {
-		s.forwardLambda(out, c)
-	} else {
-		s.forward(out, c)
-	}
+	s.forward(out, c)
 	if out.status < 300 {
 		s.follow(c)
 	}
@@ -143,8 +139,6 @@ func (s *Sandbox) functionExists(c *call, name string) bool {
 	if s.upstream == nil {
 		return true
 	}
-	s.layers.RLock()
-	defer s.layers.RUnlock()
 	out, err := s.upstream.ask(c.http.Context(), http.MethodGet, "/2015-03-31/functions/"+url.PathEscape(name), "lambda", c.Region, nil)
 	return err == nil && out.status == http.StatusOK
 }

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -42,17 +41,17 @@ func startMoto(ctx context.Context) (*upstream, error) {
 		return nil, fmt.Errorf("wait for moto at %s: %w", at, err)
 	}
 	u := &upstream{Handler: proxyTo(at), url: at, stop: stop}
-	if err := u.containers(ctx, false); err != nil {
+	if err := u.withoutContainers(ctx); err != nil {
 		stop()
 		return nil, err
 	}
 	return u, nil
 }
 
-// containers tells moto whether to run in containers the functions that its own
-// services call (by a topic, a queue). They do nothing if not.
-func (u *upstream) containers(ctx context.Context, run bool) error {
-	config := fmt.Sprintf(`{"lambda":{"use_docker":%t},"batch":{"use_docker":%t}}`, run, run)
+// withoutContainers tells moto not to run the functions that its own services
+// call (by a topic, a queue).
+func (u *upstream) withoutContainers(ctx context.Context) error {
+	const config = `{"lambda":{"use_docker":false},"batch":{"use_docker":false}}`
 	out, err := u.ask(ctx, http.MethodPost, "/moto-api/config", "", "us-east-1", []byte(config))
 	if err == nil && out.status >= 300 {
 		err = fmt.Errorf("%d %s", out.status, out.body.String())
@@ -61,32 +60,6 @@ func (u *upstream) containers(ctx context.Context, run bool) error {
 		return fmt.Errorf("configure moto_server: %w", err)
 	}
 	return nil
-}
-
-// forwardLambda lets moto answer a call of Lambda. With and without containers
-// moto has two Lambdas; the one without looks for the layers of functions in
-// the one with, so that changes of layers go to both.
-func (s *Sandbox) forwardLambda(w http.ResponseWriter, c *call) {
-	if c.Action != "PublishLayerVersion" && c.Action != "DeleteLayerVersion" {
-		s.layers.RLock()
-		defer s.layers.RUnlock()
-		s.forward(w, c)
-		return
-	}
-	s.layers.Lock()
-	defer s.layers.Unlock()
-	ctx := context.WithoutCancel(c.http.Context()) // containers must be off again
-	err := s.upstream.containers(ctx, true)
-	if err == nil {
-		s.forward(newAnswer(), c)
-		err = s.upstream.containers(ctx, false)
-	}
-	if err != nil {
-		refuse(w, c, http.StatusInternalServerError, "InternalFailure", err.Error())
-		return
-	}
-	c.http.Body = io.NopCloser(bytes.NewReader(c.body))
-	s.forward(w, c)
 }
 
 // answers waits until a GET is answered with 200.
@@ -133,6 +106,22 @@ func (s *Sandbox) mirror(c *call) error {
 		s.mu.Lock()
 		s.mirrored[bucket] = true
 		s.mu.Unlock()
+	}
+	return nil
+}
+
+// mirrorAll copies what S3 has to moto's own: what a template names there cannot
+// be told before it is evaluated.
+func (s *Sandbox) mirrorAll(ctx context.Context) error {
+	for _, bucket := range s.S3.Buckets() {
+		if err := s.mirrorPut(ctx, "/"+bucket, nil); err != nil {
+			return err
+		}
+		for _, o := range s.S3.Objects(bucket) {
+			if err := s.mirrorObject(ctx, bucket, o.Key, o.Body); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

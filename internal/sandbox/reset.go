@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/org/cdkd-action/internal/sandbox/cloudcontrol"
 	"github.com/org/cdkd-action/internal/sandbox/s3"
 )
 
@@ -34,8 +33,7 @@ func (s *Sandbox) Reset(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.S3 = s3.New(s3.Options{AccountID: s.account, Region: s.region, Stored: s.stored})
-	s.CloudControl = cloudcontrol.New(cloudcontrol.Options{AccountID: s.account, Region: s.region, Types: s.types, Delay: s.progress})
-	s.CloudFormation = s.newCloudFormation()
+	s.CloudControl, s.CloudFormation = s.newCloudControl(), s.newCloudFormation()
 	s.log, s.faults, s.latencies, s.handlers = nil, nil, nil, nil
 	s.functions, s.mirrored = map[functionKey]*function{}, map[string]bool{}
 	return nil

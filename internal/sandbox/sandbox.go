@@ -91,7 +91,6 @@ type Sandbox struct {
 	end             context.CancelFunc
 	closeOnce       sync.Once
 	background      sync.WaitGroup // event invocations
-	layers          sync.RWMutex   // held for writing while moto's other Lambda answers
 
 	mu         sync.Mutex // guards what follows
 	closed     bool
@@ -124,15 +123,14 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 		o.Upstream = Kumo
 	}
 	s := &Sandbox{
-		S3:           s3.New(s3.Options{AccountID: o.AccountID, Region: o.Region, Stored: o.Stored}),
-		CloudControl: cloudcontrol.New(cloudcontrol.Options{AccountID: o.AccountID, Region: o.Region, Types: o.Types, Delay: o.ProgressDelay}),
-		began:        time.Now(),
-		account:      o.AccountID, region: o.Region, types: o.Types, stored: o.Stored, runCode: o.RunCode, progress: o.ProgressDelay, kind: o.Upstream,
+		S3:      s3.New(s3.Options{AccountID: o.AccountID, Region: o.Region, Stored: o.Stored}),
+		began:   time.Now(),
+		account: o.AccountID, region: o.Region, types: o.Types, stored: o.Stored, runCode: o.RunCode, progress: o.ProgressDelay, kind: o.Upstream,
 		served: make(chan error, 1), changed: make(chan struct{}),
 		functions: map[functionKey]*function{}, mirrored: map[string]bool{},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
-	s.CloudFormation = s.newCloudFormation()
+	s.CloudControl, s.CloudFormation = s.newCloudControl(), s.newCloudFormation()
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("start the sandbox: %w", err)

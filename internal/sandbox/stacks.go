@@ -30,8 +30,10 @@ func (s *Sandbox) newCloudFormation() *cloudformation.Server {
 	if s.kind == Moto {
 		o.Upstream = func(ctx context.Context, region string, form url.Values) ([]byte, bool) {
 			text := form.Encode()
-			if err := s.mirror(&call{http: (&http.Request{}).WithContext(ctx), body: []byte(form.Get("TemplateBody"))}); err != nil {
-				return []byte(err.Error()), false
+			if form.Get("TemplateBody") != "" {
+				if err := s.mirrorAll(ctx); err != nil {
+					return []byte(err.Error()), false
+				}
 			}
 			out, err := s.upstream.askForm(ctx, "cloudformation", region, []byte(text))
 			if err != nil {
@@ -103,8 +105,10 @@ func (s *Sandbox) exists(ctx context.Context, region, typ string, identifier map
 	if s.upstream == nil {
 		return false
 	}
-	config := s.Config()
-	config.Region, config.HTTPClient = region, s.upstream
+	if s.kind == Moto && descriptions[typ] != nil {
+		return s.elsewhere(region, typ, id) != nil
+	}
+	config := s.upstreamConfig(region)
 	var err error
 	switch typ {
 	case "AWS::SQS::Queue":

@@ -2,7 +2,8 @@
 // resource type of which there is a schema.
 //
 // A resource is its properties and nothing more: no service behind it knows of
-// it. What the schema says is enforced (names, scalar types, required,
+// it. What was made by other means is read, and no more, as Options.Elsewhere
+// tells of it. What the schema says is enforced (names, scalar types, required,
 // create-only, read-only and write-only properties), what only a service knows
 // is made up (ARNs, ids, addresses) or not checked.
 //
@@ -32,6 +33,9 @@ type Options struct {
 	// Delay is how long an operation is in progress. The first answer is always
 	// IN_PROGRESS.
 	Delay time.Duration
+	// Elsewhere, when set, is the model of a resource that was made by other
+	// means, nil when there is none.
+	Elsewhere func(region, typeName, id string) map[string]any
 }
 
 // A Server is one account's Cloud Control in all regions. It is an
@@ -40,6 +44,7 @@ type Server struct {
 	account, region string
 	now             func() time.Time
 	types           func(string) (*schema.Type, bool)
+	elsewhere       func(region, typeName, id string) map[string]any
 
 	mu        sync.Mutex
 	delay     time.Duration
@@ -57,7 +62,7 @@ type resource struct {
 
 // New returns a Cloud Control without resources.
 func New(o Options) *Server {
-	s := &Server{account: o.AccountID, region: o.Region, now: o.Now, types: o.Types, delay: o.Delay, resources: map[where]*resource{}}
+	s := &Server{account: o.AccountID, region: o.Region, now: o.Now, types: o.Types, delay: o.Delay, elsewhere: o.Elsewhere, resources: map[where]*resource{}}
 	if s.account == "" {
 		s.account = "123456789012"
 	}
@@ -182,6 +187,11 @@ func (s *Server) serve(region, action string, in *input) (any, error) {
 	t, ok := s.types(in.TypeName)
 	if !ok {
 		return nil, exceptionf("TypeNotFoundException", "The type %s was not found", in.TypeName)
+	}
+	if action == "GetResource" && s.elsewhere != nil && s.resources[where{region, t.Name, in.Identifier}] == nil {
+		if model := s.elsewhere(region, t.Name, in.Identifier); model != nil {
+			return described(t, in.Identifier, model)
+		}
 	}
 	if !t.Provisionable {
 		return nil, exceptionf("UnsupportedActionException", "Resource type %s does not support %s action", in.TypeName, strings.ToUpper(strings.TrimSuffix(action, "Resource")))

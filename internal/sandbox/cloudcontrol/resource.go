@@ -174,11 +174,16 @@ func (s *Server) get(region string, t *schema.Type, in *input) (any, error) {
 	if r == nil {
 		return nil, notFound(t, in.Identifier)
 	}
-	text, err := json.Marshal(readable(t, r.model))
+	return described(t, in.Identifier, r.model)
+}
+
+// described is the answer to a read.
+func described(t *schema.Type, id string, model map[string]any) (any, error) {
+	text, err := json.Marshal(readable(t, model))
 	return struct {
 		TypeName            string
 		ResourceDescription description
-	}{t.Name, description{in.Identifier, string(text)}}, err
+	}{t.Name, description{id, string(text)}}, err
 }
 
 func (s *Server) list(region string, t *schema.Type, in *input) (any, error) {

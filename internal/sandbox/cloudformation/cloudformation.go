@@ -52,7 +52,8 @@ type Stack struct {
 	Created          []string
 
 	template *value.Object
-	upstream bool // it has the stack too
+	stored   map[string]string // values of parameters that name the parameter store's
+	upstream bool              // it has the stack too
 }
 
 // A Resource is one of a Stack.
@@ -101,6 +102,12 @@ func (s *Server) Protect(region, name string, on bool) {
 // SetStatus makes a stack's status what a test wants it to be.
 func (s *Server) SetStatus(region, name, status string) {
 	s.change(region, name, func(k *Stack) { k.Status = status })
+}
+
+// Leave gives a stack a resource that its template does not have, as an update
+// does that could not delete one.
+func (s *Server) Leave(region, name string, r Resource) {
+	s.change(region, name, func(k *Stack) { k.Resources = append(k.Resources, r) })
 }
 
 func (s *Server) change(region, name string, change func(*Stack)) {

@@ -230,12 +230,23 @@ func (c call) learn(name string) (*Stack, error) {
 	if err != nil {
 		return nil, invalid("%v", err)
 	}
+	given, err := c.parameters(o, k.Parameters)
+	if err != nil {
+		return nil, err
+	}
 	*k = Stack{ID: stacks.Stack.StackId, Name: stacks.Stack.StackName, Region: c.region, Status: stacks.Stack.StackStatus,
-		Body: template.TemplateBody, template: o, Parameters: map[string]string{}, upstream: true, Protected: k.Protected}
+		Body: template.TemplateBody, template: o, Parameters: map[string]string{}, stored: map[string]string{}, upstream: true, Protected: k.Protected}
 	for _, p := range stacks.Stack.Parameters {
 		k.Parameters[p.ParameterKey] = p.ParameterValue
+		if strings.HasPrefix(o.Object("Parameters").Object(p.ParameterKey).String("Type"), "AWS::SSM::Parameter::Value<") {
+			// The upstream takes the one for the other.
+			k.Parameters[p.ParameterKey], k.stored[p.ParameterKey] = given[p.ParameterKey], p.ParameterValue
+		}
 	}
 	for _, r := range resources.All {
+		if r.LogicalResourceId == "" {
+			continue // of a type that the upstream does not make
+		}
 		k.Resources = append(k.Resources, Resource{r.LogicalResourceId, r.ResourceType, r.PhysicalResourceId, "CREATE_COMPLETE"})
 	}
 	return k, nil

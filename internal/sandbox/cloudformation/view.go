@@ -18,7 +18,10 @@ type changeSetView struct {
 	ChangeSetId, ChangeSetName, StackId, StackName, Status, StatusReason, ExecutionStatus string
 }
 
-type parameterView struct{ ParameterKey, ParameterValue string }
+type parameterView struct {
+	ParameterKey, ParameterValue string
+	ResolvedValue                string `xml:",omitempty"`
+}
 
 type outputView struct {
 	OutputKey, OutputValue string
@@ -59,7 +62,7 @@ func (c call) describeStacks() (any, error) {
 			if noEcho, _ := value.Text(declared[p].Value("NoEcho")); noEcho == "true" {
 				text = "****"
 			}
-			v.Parameters = append(v.Parameters, parameterView{p, text})
+			v.Parameters = append(v.Parameters, parameterView{p, text, k.stored[p]})
 		}
 		for id, o := range section(k.template, "Outputs") {
 			v.Outputs = append(v.Outputs, outputView{id, c.text(k, o.Value("Value")), c.text(k, o.Object("Export").Value("Name"))})

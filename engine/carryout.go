@@ -119,6 +119,9 @@ func (d *deployment) succeed(before reading, differs bool, err error) error {
 			})
 		}
 	}
+	if err != nil {
+		d.tellUnrecorded()
+	}
 	d.finishHistory(err)
 	wg.Wait()
 	if err == nil {

@@ -99,6 +99,13 @@ type difference struct {
 // unwritten compares what is so with what the bucket is known to say.
 func (d *deployment) unwritten() map[string]difference {
 	written := d.saver.Written()
+	made, changed, deleted := "once the record can be saved, deploy again: what can be found is found again; delete the rest by hand",
+		"once the record can be saved, deploy again", "once the record can be saved, roll back or destroy: both take off the record what is gone"
+	if d.takenOver() {
+		made = "the record is another run's now: deploy again, and import or delete by hand what that does not find"
+		changed = "the record is another run's now, and a deploy compares with that: drift tells what AWS has, and drift with revert puts it right"
+		deleted = changed
+	}
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
 	found := map[string]difference{}
@@ -106,19 +113,23 @@ func (d *deployment) unwritten() map[string]difference {
 		row, old := d.world.record.Row(id), written.Row(id)
 		switch {
 		case old == nil || old.PhysicalID != row.PhysicalID:
-			found[id] = difference{row, "it was made, and the record could not be saved to name it",
-				"once the record can be saved, deploy again: what can be found is found again; delete the rest by hand"}
+			found[id] = difference{row, "it was made, and the record could not be saved to name it", made}
 		case !value.Equal(old.Properties, row.Properties):
-			found[id] = difference{row, "it was changed, and the record could not be saved to say so", "once the record can be saved, deploy again"}
+			found[id] = difference{row, "it was changed, and the record could not be saved to say so", changed}
 		}
 	}
 	for _, id := range written.LogicalIDs() {
 		if d.world.record.Row(id) == nil {
-			found[id] = difference{written.Row(id), "it was deleted, and the record could not be saved and still names it",
-				"once the record can be saved, roll back or destroy: both take off the record what is gone"}
+			found[id] = difference{written.Row(id), "it was deleted, and the record could not be saved and still names it", deleted}
 		}
 	}
 	return found
+}
+
+// takenOver tells whether another run has written the record, or may have.
+func (d *deployment) takenOver() bool {
+	cause := d.stopCause()
+	return errors.Is(cause, errLost) || errors.As(cause, new(*state.ConflictError))
 }
 
 // unrecorded tells whether the record in the bucket may not be what it should.

@@ -293,6 +293,9 @@ func (d *deployment) makePlan(ctx context.Context, record *state.Record) error {
 	if err := d.planNested(ctx, record); err != nil {
 		return err
 	}
+	if text := d.untagged(d.t); text != "" {
+		d.warnings = append(d.warnings, text)
+	}
 	if !d.beforehand() {
 		for _, n := range d.notices {
 			d.observe(Event{Kind: Notice, Text: n})

@@ -24,6 +24,7 @@ type target struct {
 	Hidden       []string                // parameters whose values are NoEcho ones of the parent
 	Assets       *assembly.AssetManifest // nil for a nested stack: the top-level one's covers it
 	Protected    bool                    // against destroy
+	tags         map[string]string       // of the stack, which CloudFormation would hand on
 	account      string                  // "": any
 	source       func(path string) assembly.Source
 	redirection  *asset.Redirection // nil: assets go where the app puts them
@@ -44,7 +45,7 @@ func (e *Engine) targetOf(s *assembly.Stack, parameters map[string]string) targe
 	return target{
 		Name: s.Name, Region: region, DisplayName: s.DisplayName,
 		Template: s.Template, Nested: s.Nested, Assets: s.Assets,
-		Parameters: parametersOf(s, parameters), Protected: s.TerminationProtection, source: s.Source,
+		Parameters: parametersOf(s, parameters), Protected: s.TerminationProtection, tags: s.Tags, source: s.Source,
 	}
 }
 

@@ -190,11 +190,13 @@ func leftText(stack, logicalID string, row *state.Resource, doubt string) (reaso
 			"if it is left of this deploy, delete it by hand; if it is to be this stack's, " + state.ImportAdvice(stack, logicalID, row.PhysicalID)
 }
 
-// forgetCreates takes creates off the ledger that were undone.
-func (d *deployment) forgetCreates(ctx context.Context, operations []*state.Operation) {
+// forgetCreates takes creates off the ledger that were undone, and those of old
+// copies that were made again.
+func (u *undoing) forgetCreates(ctx context.Context, operations []*state.Operation) {
+	d := u.deployment
 	var ids []string
 	for _, op := range operations {
-		if op.ChangeType == state.OpCreate && d.world.row(op.LogicalID) == nil {
+		if op.ChangeType == state.OpCreate && d.world.row(op.LogicalID) == nil || slices.Contains(u.remade, op.LogicalID) {
 			ids = append(ids, op.LogicalID)
 		}
 	}

@@ -10,12 +10,8 @@ import (
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
 	"github.com/org/cdkd-action/engine/provider/customresource"
-	"github.com/org/cdkd-action/engine/result"
-	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
-	"github.com/org/cdkd-action/engine/template"
-	"github.com/org/cdkd-action/engine/value"
 )
 
 // Creates that may take over a resource of the same name, or that may not be
@@ -188,6 +184,26 @@ func (d *deployment) admit(ctx context.Context, c *plan.Change, req *provider.Re
 	return nil
 }
 
+// intendAnother writes down a create that no plan has, in the place of the one
+// that it replaces, and sets what it is sent with. again tells that an earlier run
+// wrote the same down, and may have sent it.
+func (d *deployment) intendAnother(ctx context.Context, req *provider.Request, replaces string) (again bool, err error) {
+	ledger := d.ledger(ctx)
+	intent := state.Intent{LogicalID: req.LogicalID, Type: req.Type, Replaces: replaces, Keep: true}
+	before, open := ledger.Open()[req.LogicalID]
+	tickets, err := ledger.Intend(ctx, intent)
+	if err != nil {
+		return false, err
+	}
+	req.Token, req.OwnerTag = tickets[0].Token, tickets[0].OwnerTag
+	if d.creates != nil {
+		d.creates.mu.Lock()
+		defer d.creates.mu.Unlock()
+		d.creates.fates[req.LogicalID] = state.FateUnknown
+	}
+	return open && before.Answers(intent), nil
+}
+
 // over notes what became of a create.
 func (d *deployment) over(logicalID, typ, physicalID string, err error) {
 	if physicalID != "" {
@@ -265,77 +281,6 @@ func (d *deployment) renewLedger(ctx context.Context) {
 	if err != nil {
 		d.warn("%v", err)
 	}
-}
-
-// findEarlier looks for what a create of an earlier run made that never got its
-// answer: exactly, by the tag that this create gave it, or by a key that only
-// it can have. "" is nothing.
-func (d *deployment) findEarlier(ctx context.Context, c *plan.Change, req *provider.Request) (string, error) {
-	driver := d.router.Driver(c.Type)
-	if d.resent(c) {
-		id, looked, err := d.findOwned(ctx, req)
-		if err != nil || !looked {
-			return "", nil // the token tells
-		}
-		return id, nil
-	}
-	byName := d.creates.names[c.LogicalID] != nil // its create takes the name back by itself
-	if driver == nil || byName || d.creates.open[c.LogicalID].Type() != c.Type || d.decisions[c.LogicalID].Route.ProvisionedBy != state.BySDK {
-		return "", nil
-	}
-	return driver.Find(ctx, req)
-}
-
-// findUnanswered looks at once for what a create made that failed without a
-// clear answer: else a rollback would leave it behind.
-func (d *deployment) findUnanswered(ctx context.Context, c *plan.Change, req *provider.Request, failure error) string {
-	driver := d.router.Driver(c.Type)
-	if driver == nil || state.FateOf(failure) != state.FateUnknown || d.decisions[c.LogicalID].Route.ProvisionedBy != state.BySDK || ctx.Err() != nil {
-		return ""
-	}
-	id, err := driver.Find(ctx, req)
-	if err != nil {
-		d.warn("%s (%s): whether the create was carried out could not be looked up: %v", c.LogicalID, c.Type, err)
-	}
-	return id
-}
-
-// adopt records a resource that an earlier create made, and brings it to what the
-// template says.
-func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Request, resolved template.Resolved, id string) error {
-	d.observe(Event{Kind: Notice, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id, Text: "found again: an earlier create made it, and its answer was lost"})
-	found := provider.Created{PhysicalID: id}
-	decision := d.decisions[c.LogicalID]
-	if decision.Route.ProvisionedBy == state.BySDK {
-		found.Attributes = d.router.Driver(c.Type).Known(req)
-	}
-	d.made(c, resolved, found)
-	row := d.world.row(c.LogicalID)
-	update := *req
-	update.PhysicalID, update.Previous, update.Attributes = id, row.Properties, row.Attributes
-	if decision.Route.ProvisionedBy == state.ByCloudControl {
-		update.Unsure, update.Token = true, newToken() // it is as the app was then
-	}
-	var updated provider.Updated
-	ev := Event{Action: plan.Create, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id}
-	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
-		var err error
-		updated, err = d.provider(decision, retry.ForCreate(retry.Classifier{})).Update(ctx, &update)
-		return id, err
-	})
-	d.over(c.LogicalID, c.Type, id, err)
-	made := provider.Created{PhysicalID: id, Attributes: updated.Attributes, Effective: updated.Effective}
-	if updated.Attributes == nil {
-		made.Attributes = row.Attributes
-	}
-	if err != nil {
-		return d.failedCreate(c, resolved, made, nil, err)
-	}
-	d.record(c, resolved, nil, made)
-	d.done(&state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpCreate, PhysicalID: id,
-		Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy},
-		func(n *result.Counts) { n.Created++ })
-	return nil
 }
 
 // destructive tells whether carrying the plan out can delete something, or

@@ -57,13 +57,19 @@ func (d *deployment) isCleared(logicalID string) bool {
 }
 
 // createCleared makes a resource whose create was answered with the name of its
-// old copy, after deleting that one.
-func (d *deployment) createCleared(ctx context.Context, c *plan.Change, req *provider.Request, old *state.Resource, decision provider.Decision) (provider.Created, error) {
+// old copy, after deleting that one. It is another create, which replaces nothing:
+// the answer to the first one's token is that it failed.
+func (d *deployment) createCleared(ctx context.Context, c *plan.Change, f *flight, old *state.Resource, decision provider.Decision) (provider.Created, error) {
 	if err := d.clearWay(ctx, c, old); err != nil {
 		return provider.Created{}, err
 	}
-	again := *req
-	again.Token = newToken() // the other's answer is that it failed
+	again := *f.req
+	if _, err := d.intendAnother(ctx, &again, ""); err != nil {
+		return provider.Created{}, err
+	}
+	d.pending.mu.Lock()
+	f.op.ClientToken, f.op.Replacing, f.op.Previous = again.Token, false, nil
+	d.pending.mu.Unlock()
 	return d.provider(decision, retry.ForRecreate(retry.Classifier{})).Create(ctx, &again)
 }
 

@@ -227,6 +227,9 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 			return d.adopt(ctx, c, req, resolved, id)
 		}
 	}
+	if err := d.undoEarlierHalf(ctx, c); err != nil {
+		return d.fail(c, "", err)
+	}
 	var known provider.Created
 	req.Made = func(made provider.Created) {
 		known = made
@@ -249,7 +252,7 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 			made, err = p.Create(ctx, req)
 		}
 		if old != nil && retry.NameTaken(err) && made.PhysicalID == "" && d.mayClear(c) && !d.isCleared(c.LogicalID) {
-			made, err = d.createCleared(ctx, c, req, old, decision)
+			made, err = d.createCleared(ctx, c, f, old, decision)
 		}
 		return made.PhysicalID, err
 	})

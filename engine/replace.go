@@ -223,6 +223,9 @@ func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, ma
 		d.complete(op)
 	default:
 		err = d.existing(c.LogicalID, c.Type, resolved, err)
+		if id := failedID(c.LogicalID, err); isCustom(c.Type) && id != "" {
+			op.PhysicalID, op.IDFromError = id, true
+		}
 		op.DeletionPolicy, _ = d.policies(c.LogicalID)
 		if old != nil {
 			op.ReplacedID, op.ReplacedType, op.Previous, op.ReplacedDeleted = old.PhysicalID, old.ResourceType, old, d.isCleared(c.LogicalID)

@@ -38,10 +38,11 @@ func (d *deployment) undo(ctx context.Context) (stopped bool) {
 	defer d.begin()()
 	d.unmaking = true
 	u := &undoing{deployment: d, own: true, run: d.runID}
-	if !d.initial && u.deletes(d.completed) {
+	if !d.initial && (u.deletes(d.completed) || slices.ContainsFunc(d.failed, halfMade)) {
 		u.forbidden = d.registry.Check(ctx)
 	}
 	deleted := d.res.Counts.Deleted
+	u.undoHandlers(ctx)
 	left := u.operations(ctx, d.completed)
 	d.count(func(n *result.Counts) { n.Deleted = deleted }) // what went with a nested stack is undone, not deleted
 	d.change(func(*state.Record) {})

@@ -67,25 +67,33 @@ func TestVoidBesideLive(t *testing.T) {
 }
 
 // What is found and has not settled yet is waited for, like anything that was let
-// go (P-20).
+// go: also when the run that made it was killed, so that only the ledger tells of it
+// (P-10, P-20).
 func TestFoundResourceIsWaitedFor(t *testing.T) {
-	s := startSlow(t, only("Table"))
-	fault := s.AddFault(sandbox.Fault{Action: "CreateTable", Hold: true, After: true})
-	s.want(s.cancelled("CreateTable"), result.Cancelled)
-	s.RemoveFault(fault)
-	r := s.run()
-	done := make(chan *result.Stack, 1)
-	go func() { done <- r.deploy() }()
-	s.awaitAll(4, "DescribeTable") // it is found by the first
-	r.signals <- syscall.SIGINT
-	s.want(<-done, result.Cancelled)
-	if body := s.object(slowPending); !strings.Contains(body, `"stage": "settling"`) || !strings.Contains(body, `"physicalId": "Slow-Table"`) {
-		t.Errorf("that it is not ready is not written down:\n%s", body)
+	for name, killed := range map[string]bool{"cancelled": false, "killed": true} {
+		t.Run(name, func(t *testing.T) {
+			s := startSlow(t, only("Table"))
+			fault := s.AddFault(sandbox.Fault{Action: "CreateTable", Hold: true, After: true})
+			s.want(s.cancelled("CreateTable"), result.Cancelled)
+			s.RemoveFault(fault)
+			if killed {
+				s.forget("pending.json")
+			}
+			r := s.run()
+			done := make(chan *result.Stack, 1)
+			go func() { done <- r.deploy() }()
+			s.awaitAll(4, "DescribeTable") // it is found by the first
+			r.signals <- syscall.SIGINT
+			s.want(<-done, result.Cancelled)
+			if body := s.object(slowPending); !strings.Contains(body, `"stage": "settling"`) || !strings.Contains(body, `"physicalId": "Slow-Table"`) {
+				t.Errorf("that it is not ready is not written down:\n%s", body)
+			}
+			s.finish()
+			s.want(s.run().deploy(), result.Success)
+			s.wantSettled()
+			s.wantOnce("CreateTable")
+		})
 	}
-	s.finish()
-	s.want(s.run().deploy(), result.Success)
-	s.wantSettled()
-	s.wantOnce("CreateTable")
 }
 
 // A destroy that ends a create takes what that had made by then, when it bears the

@@ -30,6 +30,8 @@ type undoing struct {
 	// another prefix's.
 	forbidden error
 
+	remade []string // logical ids of old copies that were made again
+
 	mu      sync.Mutex
 	failed  int
 	skipped int

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/org/cdkd-action/engine/plan"
-	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/state"
 )
@@ -73,34 +71,16 @@ func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Re
 		return err
 	}
 	req.PhysicalID, req.Attributes, req.Previous = "", nil, nil
-	req.Token = newToken()
-	remake := func(policy retry.Policy) error {
-		var made provider.Created
-		ev := Event{Action: plan.Create, LogicalID: op.LogicalID, Type: op.ResourceType, Rollback: true}
-		err := u.deployment.operation(ctx, ev, u.limit(op.ResourceType), func(ctx context.Context) (string, error) {
-			var err error
-			made, err = u.provider(decision, policy).Create(ctx, req)
-			return made.PhysicalID, err
-		})
-		if err != nil {
-			return err
-		}
-		if u.world.row(op.LogicalID) != nil && req.Type == row.ResourceType && state.SameResource(req.Type, made.PhysicalID, row.PhysicalID) {
-			return &skip{reason: "making it again was answered with the copy that is there, which was kept as it is"}
-		}
-		u.change(func(r *state.Record) {
-			old := previous(op, made.PhysicalID)
-			old.Attributes = u.redact(made.Attributes)
-			r.Set(op.LogicalID, old)
-		})
-		return nil
-	}
+	remake := func(policy retry.Policy) error { return u.remakeOld(ctx, op, req, decision, policy) }
 	if row == nil {
 		return remake(retry.ForRecreate(retry.Classifier{}))
 	}
 	if !op.OldDeletedFirst { // else the two have one name
 		if err = remake(retry.ForCreate(retry.Classifier{})); err == nil {
-			return u.letGo(ctx, op, row)
+			if err = u.letGo(ctx, op, row); !letGo(err) {
+				u.goneLeftover(row) // it is gone, or was named as left behind
+			}
+			return err
 		}
 		if !retry.NameTaken(err) {
 			return err

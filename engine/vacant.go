@@ -17,6 +17,9 @@ func (d *deployment) vacant(ctx context.Context, initial bool) bool {
 	d.world.mu.Lock()
 	empty := initial && len(d.world.record.Resources) == 0 && len(d.world.record.Orphans) == 0
 	d.world.mu.Unlock()
+	d.mu.Lock()
+	empty = empty && !slices.ContainsFunc(d.failed, halfMade) // the journal has to go on naming it
+	d.mu.Unlock()
 	if !empty {
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-func TestEndings(t *testing.T) {
+func TestEndings(t *testing.T) { // T-804, T-863
 	run := func(o result.Outcome) *result.Run { return &result.Run{Outcome: o} }
 	tests := []struct {
 		name string
@@ -29,7 +29,7 @@ func TestEndings(t *testing.T) {
 		{"allow-unaddressed hides no failure (S-192)", run(result.Failed), Inputs{AllowUnaddressed: true, OnPartial: PartialWarn}, Ending{result.Failed, 1, 1}},
 		{"interrupted is 130 (S-441)", run(result.Cancelled), Inputs{OnPartial: PartialWarn}, Ending{result.Cancelled, 130, 130}},
 		{"a diff with changes is no failure (T-452)", run(result.Success), Inputs{Command: Diff}, Ending{result.Success, 0, 0}},
-		{"a diff with changes and fail is (T-452)", run(result.Success), Inputs{Command: Diff, Fail: true}, Ending{result.Failed, 1, 1}},
+		{"a diff with changes and fail is (T-452, T-453)", run(result.Success), Inputs{Command: Diff, Fail: true}, Ending{result.Failed, 1, 1}},
 		{"a diff without changes and fail is none (T-452)", run(result.NoChange), Inputs{Command: Diff, Fail: true}, Ending{result.NoChange, 0, 0}},
 	}
 	for _, tt := range tests {

@@ -271,7 +271,7 @@ func TestNoChangeKeepsWhatItCannotResolve(t *testing.T) {
 
 // An output that cannot be resolved, where that is not accepted, fails a deploy
 // whose resources were all made: these stay, the outputs are those from before,
-// and nothing is rolled back but by a person (S-80).
+// and nothing is rolled back but by a person (S-80, T-301).
 func TestOutputsFailAfterTheResources(t *testing.T) {
 	l := startLate(t, "AWS::EC2::Instance", "i-1", `{"ImageId": "ami-1"}`, "PublicIp", `{"Fixed": "old"}`)
 	l.write(t, "Late.template.json", `{

@@ -61,6 +61,7 @@ func (d *deployment) execute(ctx context.Context) error {
 // failed first, or why work was stopped.
 func (d *deployment) settle(outcomes map[string]graph.Outcome) error {
 	var first error
+	var waiting []string
 	unfinished := false
 	for _, id := range sortedKeys(outcomes) {
 		switch o := outcomes[id]; o.Status {
@@ -72,6 +73,7 @@ func (d *deployment) settle(outcomes map[string]graph.Outcome) error {
 			unfinished = true
 		case graph.NotStarted, graph.Skipped:
 			unfinished = true
+			waiting = append(waiting, id)
 		}
 	}
 	if !unfinished {
@@ -80,7 +82,10 @@ func (d *deployment) settle(outcomes map[string]graph.Outcome) error {
 	if stopped := d.stopCause(); stopped != nil {
 		return stopped
 	}
-	return &ResourcesError{Stack: d.t.Name, Region: d.t.Region, Failed: len(d.res.Failures), First: cmp.Or(d.failure, first)}
+	if first = cmp.Or(d.failure, first); first == nil {
+		first = fmt.Errorf("nothing failed, and these wait for each other: %s", strings.Join(waiting, ", "))
+	}
+	return &ResourcesError{Stack: d.t.Name, Region: d.t.Region, Failed: len(d.res.Failures), First: first}
 }
 
 // A ResourcesError says that operations on resources failed. Each is in the
@@ -388,7 +393,7 @@ func (d *deployment) provider(decision provider.Decision, policy retry.Policy) p
 	return provider.Retrying(decision.Provider, provider.Policies{
 		Create: policy, Update: policy, Delete: policy, Stop: stop,
 		Retrying: func(line string) { d.observe(Event{Kind: Detail, Text: line}) },
-		GaveUp:   func(line string) { d.observe(Event{Kind: Warning, Text: line}) },
+		GaveUp:   func(line string) { d.warn("%s", line) },
 	})
 }
 

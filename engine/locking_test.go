@@ -59,7 +59,7 @@ func (w *lockWatch) Do(r *http.Request) (*http.Response, error) {
 }
 
 // Who changes a stack takes its lock and says what for; who only looks takes
-// none, and writes nothing. No lock outlives its command (S-87, S-100, S-411, S-433).
+// none, and writes nothing. No lock outlives its command (S-87, S-100, S-411, S-433, T-457).
 func TestWhoLocks(t *testing.T) {
 	cloud, err := startSandbox(t, sandbox.Options{})
 	if err != nil {

@@ -71,7 +71,7 @@ const (
 // The lock is there before anything changes; what a deploy did is recorded before
 // what only the record answers goes, and the lock goes last. One that fails has
 // its work on record and in the journal before any of it is undone, and again
-// after that (S-78, S-79, S-108, S-128, S-410, S-437).
+// after that (S-78, S-79, S-108, S-128, S-410, S-437, T-200, T-860).
 func TestOrderOfWrites(t *testing.T) {
 	e, cloud := newEngine(t)
 	dir := t.TempDir()
@@ -274,7 +274,7 @@ func TestImportsAreUnitedUntilTheEnd(t *testing.T) {
 }
 
 // A row depends on what its resource refers to itself, by Ref, Fn::GetAtt, Fn::Sub
-// or DependsOn, and on no parameter; an import records the same (S-45).
+// or DependsOn, and on no parameter; an import records the same (S-45, T-802).
 func TestRecordedDependencies(t *testing.T) {
 	topic := func(id, more string) string {
 		return `"` + id + `": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "` + id + `"` + more + `}`

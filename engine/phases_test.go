@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
@@ -257,5 +260,119 @@ func TestNestedStackThatCannotBeToldBefore(t *testing.T) {
 	run, err = e.Deploy(t.Context(), opt)
 	if c := run.Stacks[0].Plan.Change("Inner"); err != nil || c.Untold || c.Action != plan.NoChange {
 		t.Errorf("once it is there it can be told: %v, %+v", err, c)
+	}
+}
+
+// Deletes of a deploy and what a rollback does are tried again by the schedule of
+// the failure's class, like creates and updates. What was spent on that in vain is
+// a warning of the run (T-353, T-922, T-924, T-935, T-936).
+func TestWhatIsTriedAgain(t *testing.T) {
+	e, cloud := newEngine(t)
+	dir := t.TempDir()
+	deploy := func(resources string, want result.Outcome) *result.Stack {
+		t.Helper()
+		writeApp(t, dir, map[string]string{"Shop": resources})
+		run, err := e.Deploy(t.Context(), deployAll(dir))
+		if err != nil || run.Stacks[0].Outcome != want {
+			t.Fatalf("%v %+v, want %s", err, run.Stacks[0], want)
+		}
+		return run.Stacks[0]
+	}
+	// A role that IAM has not spread yet is waited for a quarter of a second.
+	spreads := func(service, action string) {
+		cloud.AddFault(sandbox.Fault{Service: service, Action: action, Count: 1, Status: 400, Code: "InvalidParameterValue", Message: "the role is not authorized to perform: x"})
+	}
+	const gaveUp = "gave up after 1 IAM-propagation retry over 0.25s of propagation backoff - "
+	says := func(s *result.Stack, want string) {
+		t.Helper()
+		if !slices.ContainsFunc(s.Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
+			t.Errorf("want a warning %q, got %q", want, s.Warnings)
+		}
+	}
+
+	spreads("sns", "CreateTopic")
+	deploy(made+","+later, result.Success)
+
+	spreads("sqs", "DeleteQueue")
+	deploy(made, result.Success)
+
+	spreads("sqs", "CreateQueue")
+	refused := cloud.AddFault(sandbox.Fault{Service: "sqs", Action: "CreateQueue", Status: 400, Code: "InvalidAttributeValue"})
+	says(deploy(made+","+later, result.Failed), "Later: "+gaveUp)
+	cloud.RemoveFault(refused)
+
+	// Undone is what was made before something else failed.
+	cloud.AddFault(sandbox.Fault{Service: "ssm", Action: "PutParameter", Status: 400, Code: "ValidationException"})
+	spreads("sqs", "DeleteQueue")
+	if s := deploy(made+","+later+","+fails, result.Failed); !s.RolledBack || s.RollbackIncomplete {
+		t.Errorf("not rolled back: %+v", s)
+	}
+	spreads("sqs", "DeleteQueue")
+	cloud.AddFault(sandbox.Fault{Service: "sqs", Action: "DeleteQueue", Status: 403, Code: "AccessDenied"})
+	says(deploy(made+","+later+","+fails, result.Failed), "Later: "+gaveUp)
+}
+
+// What is recorded is compared with the template, and resources are not asked: a
+// secret that was rotated is no change, and a diff costs no call to a service
+// (T-296, T-297, T-400).
+func TestDiffAsksNoResource(t *testing.T) {
+	e, cloud := newEngine(t)
+	dir := t.TempDir()
+	secrets := secretsmanager.NewFromConfig(cloud.Config())
+	if _, err := secrets.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: aws.String("db"), SecretString: aws.String("hunter2")}); err != nil {
+		t.Fatal(err)
+	}
+	writeApp(t, dir, map[string]string{"Shop": `"S": {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": "{{resolve:secretsmanager:db}}"}},
+		"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": {"Fn::GetAtt": ["S", "TopicName"]}}}`})
+	if run, err := e.Deploy(t.Context(), deployAll(dir)); err != nil || run.Outcome != result.Success {
+		t.Fatalf("%v %+v", err, run.Stacks[0])
+	}
+	if _, err := secrets.PutSecretValue(t.Context(), &secretsmanager.PutSecretValueInput{SecretId: aws.String("db"), SecretString: aws.String("rotated")}); err != nil {
+		t.Fatal(err)
+	}
+	cloud.ClearLog()
+	run, err := e.Diff(t.Context(), engine.DiffOptions{Selection: deployAll(dir).Selection, StackConcurrency: 1})
+	if err != nil || run.Stacks[0].Plan.Changed() {
+		t.Errorf("%v %+v", err, run.Stacks[0].Plan.Changes)
+	}
+	for _, r := range cloud.Log() {
+		if r.Service != "s3" && r.Service != "sts" {
+			t.Errorf("%s %s was asked", r.Service, r.Action)
+		}
+	}
+	if run, err := e.Deploy(t.Context(), deployAll(dir)); err != nil || run.Outcome != result.NoChange {
+		t.Errorf("a deploy of a rotated secret: %v %s", err, run.Outcome)
+	}
+}
+
+// A deploy switches no protection off: what AWS refuses to delete for it stays,
+// with AWS's own error (T-851).
+func TestProtectedResourceStays(t *testing.T) {
+	e, cloud := newEngine(t)
+	dir := t.TempDir()
+	const protected = `"T": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": "kept", "DeletionProtectionEnabled": true, "BillingMode": "PAY_PER_REQUEST",
+		"AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}}`
+	for _, tt := range []struct {
+		resources string
+		want      result.Outcome
+	}{{made + "," + protected, result.Success}, {made, result.Failed}} {
+		writeApp(t, dir, map[string]string{"Shop": tt.resources})
+		cloud.ClearLog()
+		run, err := e.Deploy(t.Context(), deployAll(dir))
+		if err != nil || run.Outcome != tt.want {
+			t.Fatalf("%v %+v, want %s", err, run.Stacks[0], tt.want)
+		}
+		if tt.want == result.Failed && (len(run.Stacks[0].Failures) != 1 || !strings.Contains(run.Stacks[0].Failures[0].Message, "deletion protection")) {
+			t.Errorf("failed: %+v", run.Stacks[0].Failures)
+		}
+		cloud.AddFault(sandbox.Fault{Service: "dynamodb", Action: "DeleteTable", Status: 400, Code: "ValidationException", Message: "deletion protection is enabled"})
+	}
+	for _, r := range cloud.Log() {
+		if r.Action == "UpdateTable" {
+			t.Error("the protection was switched off")
+		}
+	}
+	if recordOf(t, cloud, shopKey).Row("T") == nil {
+		t.Error("the table is not on record any more")
 	}
 }

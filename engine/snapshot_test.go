@@ -108,7 +108,8 @@ func TestVolumeIsSnappedBeforeItGoes(t *testing.T) {
 }
 
 // A replacement of what holds data is made where the old copy leaves a snapshot
-// (T-822), and refused before anything is touched where it cannot (T-831).
+// (T-822), and refused before anything is touched where it cannot (T-830,
+// T-831).
 func TestReplacedVolumeLeavesASnapshot(t *testing.T) {
 	s := startSlow(t, `{"Resources": {"Disk": {"Type": "AWS::EC2::Volume", "UpdateReplacePolicy": "Snapshot",
 		"Properties": {"AvailabilityZone": "us-east-1a", "Size": 1}}}}`)

@@ -262,7 +262,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func TestHugePlanKeepsWhatMatters(t *testing.T) {
+func TestHugePlanKeepsWhatMatters(t *testing.T) { // T-438
 	run := diffRun()
 	for i := range 5000 {
 		run.Stacks[0].Plan.Changes = append([]*plan.Change{{LogicalID: fmt.Sprint("New", i), Type: "AWS::SQS::Queue", Action: plan.Create}}, run.Stacks[0].Plan.Changes...)

@@ -36,7 +36,7 @@ func TestRestrict(t *testing.T) {
 		keep  string
 		want  Edges
 	}{
-		{"order holds through an unchanged resource (T-332)", Edges{"C": {"B"}, "B": {"A"}}, "A C", Edges{"C": {"A"}}},
+		{"order holds through an unchanged resource (T-331, T-332)", Edges{"C": {"B"}, "B": {"A"}}, "A C", Edges{"C": {"A"}}},
 		{"and through a chain of them", Edges{"D": {"C"}, "C": {"B"}, "B": {"A"}}, "A D", Edges{"D": {"A"}}},
 		{"a direct edge is kept once", Edges{"C": {"A", "B"}, "B": {"A"}}, "A C", Edges{"C": {"A"}}},
 		{"nothing before is nothing", Edges{"C": {"B"}}, "C", Edges{}},
@@ -185,7 +185,7 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-func TestRunRespectsOrder(t *testing.T) {
+func TestRunRespectsOrder(t *testing.T) { // T-150, T-330, T-344
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for round := range 50 {
 		const n = 40
@@ -329,7 +329,7 @@ func TestRunStop(t *testing.T) {
 	}
 }
 
-func TestRunLongestChainFirst(t *testing.T) {
+func TestRunLongestChainFirst(t *testing.T) { // T-333
 	var got []string
 	task := func(id string, cost time.Duration) Task {
 		return Task{ID: id, Cost: cost, Run: func(context.Context) error { got = append(got, id); return nil }}
@@ -338,6 +338,15 @@ func TestRunLongestChainFirst(t *testing.T) {
 		Edges{"tail": {"head"}}, Options{Limit: 1})
 	if d := cmp.Diff([]string{"head", "tail", "slow", "lone"}, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// A circle that was not found before ends the run, and does not hang it (T-337).
+func TestRunOfACircle(t *testing.T) {
+	ok := func(context.Context) error { return nil }
+	got := Run(t.Context(), []Task{{ID: "A", Run: ok}, {ID: "B", Run: ok}, {ID: "C", Run: ok}}, Edges{"A": {"B"}, "B": {"A"}}, Options{})
+	if got["A"].Status != NotStarted || got["B"].Status != NotStarted || got["C"].Status != Succeeded {
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -46,8 +46,8 @@ type Options struct {
 
 // Run runs the tasks in an order that respects after and returns when all that
 // were started have ended. Among ready tasks the one at the head of the
-// longest chain starts first. Edges to ids that are not tasks are ignored; the
-// edges must have no cycle.
+// longest chain starts first. Edges to ids that are not tasks are ignored, and
+// tasks on a cycle are never started.
 func Run(ctx context.Context, tasks []Task, after Edges, opt Options) map[string]Outcome {
 	s := newSchedule(tasks, after)
 	results := make(chan ended)
@@ -153,6 +153,7 @@ func (s *schedule) measure(id string) time.Duration {
 	if d, ok := s.chain[id]; ok {
 		return d
 	}
+	s.chain[id] = 0 // a circle is measured once round
 	var rest time.Duration
 	for _, d := range s.dependents[id] {
 		rest = max(rest, s.measure(d))

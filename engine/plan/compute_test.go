@@ -179,7 +179,7 @@ func TestPropagation(t *testing.T) {
 				ref(t, "X", "AWS::SNS::Topic", "DisplayName", `"e"`, `{"Ref":"E"}`, Reference{LogicalID: "E"}),
 			},
 			map[string]Action{"E": Replace, "X": Update}},
-		{"by the schema it may be (T-417)",
+		{"by the schema it may be (T-416, T-417)",
 			[]string{"S", "AWS::SNS::Subscription", `{"Endpoint":"q"}`},
 			[]Resource{ref(t, "S", "AWS::SNS::Subscription", "Endpoint", `"q"`, `{"Fn::GetAtt":["Q","Arn"]}`, Reference{"Q", "Arn"})},
 			map[string]Action{"S": MayReplace}},

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestGeneratedNames(t *testing.T) {
+func TestGeneratedNames(t *testing.T) { // T-500, T-509, T-512
 	const long = "My_Very_Long_Stack_Name_For_Production_Environment"
 	for _, c := range []struct {
 		rule, stack, id string
@@ -55,7 +55,7 @@ func TestDeclaredNames(t *testing.T) {
 		rule, typ, properties string
 		want                  Name
 	}{
-		{"sent as declared (T-503)", "AWS::IAM::Role", `{"RoleName": "my-declared_name over-long and odd"}`, Name{Property: "RoleName", Value: "my-declared_name over-long and odd"}},
+		{"sent as declared (T-502, T-503)", "AWS::IAM::Role", `{"RoleName": "my-declared_name over-long and odd"}`, Name{Property: "RoleName", Value: "my-declared_name over-long and odd"}},
 		{"not known yet", "AWS::IAM::Role", `{"RoleName": {"Ref": "P"}}`, Name{Property: "RoleName"}},
 		{"NoValue is not a declaration", "AWS::IAM::Role", `{"RoleName": {"Ref": "AWS::NoValue"}}`, Name{Property: "RoleName", Value: "S-R", Generated: true}},
 		{"types outside the table are AWS's to name (T-507)", "AWS::EC2::VPC", `{}`, Name{}},

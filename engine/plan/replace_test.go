@@ -94,7 +94,7 @@ func TestRulesNameRealProperties(t *testing.T) {
 	}
 }
 
-func TestDeletionPolicy(t *testing.T) {
+func TestDeletionPolicy(t *testing.T) { // T-845
 	for _, c := range []struct{ rule, typ, properties, declared, want string }{
 		{"the declared one", "AWS::RDS::DBCluster", `{}`, "Delete", "Delete"},
 		{"none deletes", "AWS::SQS::Queue", `{}`, "", "Delete"},

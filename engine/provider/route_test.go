@@ -129,13 +129,13 @@ func TestRoutes(t *testing.T) {
 				t.Errorf("log: want %q, got %q", c.log, log)
 			}
 			if direct := c.to == "custom" || c.to == "nested" || c.to == "handle" || c.to == "none"; d.Direct != direct {
-				t.Errorf("never wrapped by retries: want %t, got %t (S-173, T-921)", direct, d.Direct)
+				t.Errorf("never wrapped by retries: want %t, got %t (S-173, T-640, T-921)", direct, d.Direct)
 			}
 		})
 	}
 }
 
-func TestPreflightReportsEverything(t *testing.T) { // (T-1041, T-1042)
+func TestPreflightReportsEverything(t *testing.T) { // (T-203, T-1041, T-1042)
 	wants := []Want{
 		{LogicalID: "Fine", Type: "AWS::SQS::Queue", Properties: object(t, `{}`)},
 		{LogicalID: "Odd", Type: "Acme::Odd::Type", Properties: object(t, `{}`)},

@@ -25,7 +25,7 @@ func TestClasses(t *testing.T) {
 		{"does not exist: on create (T-909)", Classifier{}, awsError("InvalidParameterValue", "The role does not exist", 400), Transient},
 		{"does not exist: not code in S3", Classifier{}, awsError("InvalidParameterValueException", "Error occurred while GetObject. S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not exist.", 400), Final},
 		{"does not exist: not on delete (T-909)", Classifier{Deleting: true}, awsError("InvalidParameterValue", "The role does not exist", 400), Final},
-		{"trust policy (T-906)", Classifier{}, awsError("InvalidParameterValueException", "The role defined for the function cannot be assumed by Lambda.", 400), Propagation},
+		{"trust policy, of the function of a custom resource too (T-647, T-906)", Classifier{}, awsError("InvalidParameterValueException", "The role defined for the function cannot be assumed by Lambda.", 400), Propagation},
 		{"log destination (T-907)", Classifier{}, awsError("AccessDeniedException", "The state machine IAM Role is not authorized to access the Log Destination", 400), Propagation},
 		{"patterns are case-sensitive (T-906)", Classifier{}, awsError("X", "Cannot Be Assumed", 400), Final},
 		{"cooldown in words (T-908)", Classifier{}, awsError("X", "You must wait 60 seconds after deleting", 400), Cooldown},

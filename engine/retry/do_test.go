@@ -80,7 +80,7 @@ func play(t *testing.T, p Policy, script string) (attempts int, waits []time.Dur
 	return attempts, waits, line
 }
 
-func TestSequences(t *testing.T) {
+func TestSequences(t *testing.T) { // T-911 to T-919, T-931 to T-934
 	const (
 		forI = " - operation error Svc: Op, https response error StatusCode: 403, RequestID: r1, api error AccessDenied: role is not authorized to perform: x [name=AccessDenied http=403 requestId=r1]"
 		forS = " - operation error Svc: Op, https response error StatusCode: 500, RequestID: r1, api error InternalFailure: oops [name=InternalFailure http=500 requestId=r1]"

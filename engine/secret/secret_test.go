@@ -152,7 +152,7 @@ func TestLongerSecretsWin(t *testing.T) {
 	}
 }
 
-func TestAnnouncedOnceBeforeUse(t *testing.T) { // S-163
+func TestAnnouncedOnceBeforeUse(t *testing.T) { // S-163, T-295
 	var announced []string
 	s := secret.NewSet(func(plaintext string) { announced = append(announced, plaintext) })
 	s.Add("one-secret", expression)

@@ -102,7 +102,7 @@ func TestSaveStampsPlaceAndTime(t *testing.T) {
 	})
 }
 
-func TestSaveRefused(t *testing.T) {
+func TestSaveRefused(t *testing.T) { // T-861, T-862
 	for _, tt := range []struct {
 		name string
 		read ETag

@@ -2,7 +2,10 @@ package awssdk
 
 import (
 	"flag"
+	"slices"
 	"testing"
+
+	"github.com/org/cdkd-action/engine/provider"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -16,6 +19,19 @@ func TestTypesAreDescribedOnce(t *testing.T) {
 		seen[r.Type] = true
 		if len(r.Gone) == 0 {
 			t.Errorf("%s does not say how its service tells that a resource is gone", r.Type)
+		}
+	}
+}
+
+// Types whose create would take over what is there under the name are looked up
+// before it (T-513).
+func TestNamesAreLookedUp(t *testing.T) {
+	for _, typ := range []string{
+		"AWS::SQS::Queue", "AWS::SNS::Topic", "AWS::Logs::LogGroup", "AWS::CloudWatch::Alarm", "AWS::Events::Rule", "AWS::S3::Bucket",
+		"AWS::ECS::Cluster", "AWS::ElasticLoadBalancingV2::LoadBalancer", "AWS::ElasticLoadBalancingV2::TargetGroup", "AWS::StepFunctions::StateMachine",
+	} {
+		if !slices.ContainsFunc(Resources(), func(r provider.Resource) bool { return r.Type == typ && r.Lookup != nil }) {
+			t.Errorf("%s has no look-up of its name", typ)
 		}
 	}
 }

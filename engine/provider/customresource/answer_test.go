@@ -72,7 +72,7 @@ func TestAnswers(t *testing.T) {
 		{rule: "another refusal is final", handle: func(*world, *value.Object) reply {
 			return reply{status: 400, code: "InvalidRequestContentException", message: "no"}
 		}, fails: "InvalidRequestContentException", events: 1},
-		{rule: "topics: answered through the object within the hour (T-616)", props: `{"ServiceToken":"` + topic + `"}`, handle: func(w *world, e *value.Object) reply {
+		{rule: "topics: answered through the object within the hour (T-615, T-616)", props: `{"ServiceToken":"` + topic + `"}`, handle: func(w *world, e *value.Object) reply {
 			w.put(e, 45*time.Second, success)
 			return reply{}
 		}, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, took: 64340 * time.Millisecond, events: 1},

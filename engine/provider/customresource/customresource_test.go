@@ -19,7 +19,7 @@ import (
 
 const success = `{"Status":"SUCCESS","PhysicalResourceId":"made-1","Data":{"Url":"u","Nested":{"A":1}}}`
 
-func TestRequestIsWhatCloudFormationSends(t *testing.T) { // (T-601, T-603, T-605, T-607)
+func TestRequestIsWhatCloudFormationSends(t *testing.T) { // (T-601 to T-607)
 	bubble(t, func(w *world) {
 		w.handle = func(e *value.Object) reply { w.put(e, 0, success); return reply{payload: "null"} }
 		r := w.request(`{"ServiceToken":"` + token + `","Count":1,"On":true,"List":[1,{"x":false}],"Null":null}`)
@@ -144,7 +144,7 @@ func TestDelete(t *testing.T) { // (T-633)
 	}
 }
 
-func TestInterruptionLeavesTheResponseOpen(t *testing.T) { // (T-611)
+func TestInterruptionLeavesTheResponseOpen(t *testing.T) { // (T-610, T-611)
 	bubble(t, func(w *world) {
 		draining := make(chan struct{})
 		w.handle = func(e *value.Object) reply {
@@ -197,6 +197,34 @@ func TestUnreadableResponseFailsWithItsOwnError(t *testing.T) { // (T-620)
 		_, err := p.Create(w.t.Context(), w.request(`{"ServiceToken":"`+token+`"}`))
 		if err == nil || !strings.Contains(err.Error(), "NoSuchBucket") || time.Since(w.start) > 2*time.Minute {
 			t.Errorf("want the read's own error soon after a minute, got %v after %s", err, time.Since(w.start))
+		}
+	})
+}
+
+// Without a bucket there is nowhere to answer to: that is an error, and the handler
+// is not invoked (T-621, T-622).
+func TestNowhereToAnswerTo(t *testing.T) {
+	bubble(t, func(w *world) {
+		p := w.provider(0)
+		p.Responses = nil
+		_, err := p.Create(w.t.Context(), w.request(`{"ServiceToken":"`+token+`"}`))
+		if err == nil || !strings.Contains(err.Error(), "no bucket is configured") || len(w.events) > 0 {
+			w.t.Errorf("got %v, and %d events", err, len(w.events))
+		}
+	})
+}
+
+// A response that CloudFormation would not take is taken, and named (T-625).
+func TestLongResponse(t *testing.T) {
+	bubble(t, func(w *world) {
+		long := strings.Repeat("x", 5000)
+		w.handle = func(e *value.Object) reply {
+			w.put(e, 0, `{"Status":"SUCCESS","PhysicalResourceId":"made-1","Data":{"A":"`+long+`"}}`)
+			return reply{payload: "null"}
+		}
+		made, err := w.provider(0).Create(w.t.Context(), w.request(`{"ServiceToken":"`+token+`"}`))
+		if err != nil || made.Attributes.String("A") != long || !strings.Contains(strings.Join(w.notices, "\n"), "CloudFormation takes 4096") {
+			w.t.Errorf("got %v, %d characters, notices %q", err, len(made.Attributes.String("A")), w.notices)
 		}
 	})
 }

@@ -45,6 +45,7 @@ type Exported struct {
 	Nested    []*Exported
 	Declined  bool
 	Done      bool // CloudFormation has it, and its record is gone
+	Already   bool // nothing was recorded, and CloudFormation has it: there was nothing to do
 }
 
 // An ExportedResource is one of an Exported stack.
@@ -131,8 +132,7 @@ func (e *Engine) Export(ctx context.Context, opt ExportOptions) (*Exported, erro
 	if refused := x.out.refused(""); refused != nil {
 		return x.out, &ExportRefusedError{Stack: t.Name, Region: t.Region, Resources: refused}
 	}
-	if opt.DryRun || x.over {
-		x.out.Done = x.over
+	if opt.DryRun || x.out.Already {
 		return x.out, nil
 	}
 	if opt.Consent != nil && !opt.Consent(x.out) {
@@ -181,7 +181,6 @@ type exporting struct {
 	before     reading
 	there      *cloudformation.Stack // as CloudFormation has it already; nil: not
 	forgotten  bool                  // by an earlier run, which came that far
-	over       bool                  // an earlier run came to the end
 	above      *exporting            // that this one is nested in
 	left       map[string]bool       // what the import leaves out, by logical id
 	identifier map[string]map[string]string

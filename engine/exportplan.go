@@ -62,8 +62,7 @@ func (x *exporting) notRecorded() error {
 	case x.t.parent == nil && x.handover.Current() != nil && x.handover.Current().Step == state.Forgetting:
 		x.forgotten = true
 	case x.t.parent == nil && x.there != nil && len(x.there.Resources) > 0:
-		x.observe(Event{Kind: Notice, Text: fmt.Sprintf("nothing is recorded of the stack, and CloudFormation has stack %s: there is nothing to export", x.there.Name)})
-		x.over = true
+		x.out.Already = true
 	default:
 		return notRecorded(x.t.Name, x.store)
 	}

@@ -45,6 +45,9 @@ func (s *step) export(ctx context.Context) error {
 // exportedText has a line for every resource.
 func exportedText(x *engine.Exported) string {
 	var b strings.Builder
+	if x.Already {
+		return fmt.Sprintf("%s: nothing is recorded under this name, and CloudFormation has stack %s: there is nothing to export\n", refText(x.Ref), report.Line(x.StackName))
+	}
 	imported := "would be imported"
 	if x.Done {
 		imported = "imported"
@@ -103,6 +106,6 @@ func exportedJSON(x *engine.Exported) *value.Object {
 	for _, n := range x.Nested {
 		nested = append(nested, exportedJSON(n))
 	}
-	return value.NewObject("stackName", x.Stack, "region", regionJSON(x.Ref), "cloudFormationStack", x.StackName, "exported", x.Done,
+	return value.NewObject("stackName", x.Stack, "region", regionJSON(x.Ref), "cloudFormationStack", x.StackName, "exported", x.Done, "alreadyThere", x.Already,
 		"resources", resources, "nested", nested)
 }

@@ -121,6 +121,8 @@ type Inputs struct {
 	ResourceMapping       string // files
 	RecordResourceMapping string
 	ResourceMappingInline string
+	Tags                  []string // key=value, or key
+	LogicalIDTag          string
 	Auto                  bool
 
 	CFNStackName         string

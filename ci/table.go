@@ -76,8 +76,20 @@ var commands = []Command{
 			if in.CFNStackName != "" && !in.FromCloudFormation {
 				return "cfn-stack-name", "it is for migrate-from-cloudformation; an import knows no other stack"
 			}
-			if in.FromCloudFormation && (len(in.Resources) > 0 || in.ResourceMapping != "" || in.ResourceMappingInline != "") {
-				return "migrate-from-cloudformation", "CloudFormation names the resources; leave resource and the mappings out"
+			if in.FromCloudFormation && (len(in.Resources) > 0 || len(in.Tags) > 0 || in.ResourceMapping != "" || in.ResourceMappingInline != "") {
+				return "migrate-from-cloudformation", "CloudFormation names the resources; leave resource, tag and the mappings out"
+			}
+			if in.LogicalIDTag != "" && len(in.Tags) == 0 {
+				return "logical-id-tag", "say with tag which resources of the account are meant"
+			}
+			for i, tag := range in.Tags {
+				key, _, _ := strings.Cut(tag, "=")
+				if key == "" {
+					return "tag", "want key=value, or a key alone for any value, which " + shown(tag) + " is not"
+				}
+				if slices.ContainsFunc(in.Tags[:i], func(other string) bool { o, _, _ := strings.Cut(other, "="); return o == key }) {
+					return "tag", "want each key once, and " + shown(key) + " is there twice"
+				}
 			}
 			if input, want := cloudFormationName(in); want != "" {
 				return input, want
@@ -314,8 +326,12 @@ var table = []Input{
 		Description: "What would be in the file of resource-mapping."},
 	{Name: "record-resource-mapping", Field: func(in *Inputs) any { return &in.RecordResourceMapping }, Commands: []Name{Import},
 		Description: "A file to write the physical ids to that were found, in the form of resource-mapping, before anybody is asked. With dry-run, too."},
+	{Name: "tag", Field: func(in *Inputs) any { return &in.Tags }, Commands: []Name{Import}, Restricts: true,
+		Description: "Import the resources that have all of these tags, as `key=value`, or a key alone for any value. Which one each is, the tag logical-id-tag says."},
+	{Name: "logical-id-tag", Field: func(in *Inputs) any { return &in.LogicalIDTag }, Commands: []Name{Import}, Restricts: true,
+		Description: "The tag whose value is a resource's logical id, or the path of its construct. The default is `aws:cloudformation:logical-id`, which CloudFormation puts on what it makes."},
 	{Name: "auto", Field: func(in *Inputs) any { return &in.Auto }, Default: "false", Commands: []Name{Import},
-		Description: "Look for the resources, too, that no id was given for."},
+		Description: "Look for the resources, too, that no id was given for and no tag was found of."},
 	{Name: "cfn-stack-name", Field: func(in *Inputs) any { return &in.CFNStackName }, Commands: []Name{Import, Export}, Restricts: true,
 		Description: "The stack in CloudFormation, where its name is not that of the stack in the app."},
 	{Name: "migrate-from-cloudformation", Field: func(in *Inputs) any { return &in.FromCloudFormation }, Default: "false", Commands: []Name{Import}, Restricts: true,

@@ -21,10 +21,12 @@ type ImportOptions struct {
 	Router     provider.RouterOptions
 	NoMacros   bool
 
-	// Resources are physical ids by logical id. With some, only those resources
-	// are imported, unless Auto is set.
+	// Resources are physical ids by logical id, and Tagged, when set, says by which
+	// tags more are found. With either, only those resources are imported, unless
+	// Auto is set.
 	Resources map[string]string
-	Auto      bool // look for the resources that have no id in Resources
+	Tagged    *Tagged
+	Auto      bool // look for the other resources of the template, too
 
 	// FromCloudFormation takes a stack over from CloudFormation, whose name there
 	// is StackName ("": the same): what is recorded is what it was deployed from,
@@ -149,8 +151,11 @@ func (e *Engine) Import(ctx context.Context, opt ImportOptions) (*Imported, erro
 		return nil, err
 	}
 	i := e.importing(store, t, opt)
-	i.whole = len(opt.Resources) == 0 || opt.Auto
-	i.given = opt.Resources
+	i.whole = len(opt.Resources) == 0 && opt.Tagged == nil || opt.Auto
+	i.given = maps.Clone(opt.Resources)
+	if err := i.findTagged(ctx); err != nil {
+		return nil, err
+	}
 	defer i.release()
 	if err := i.look(ctx); err != nil {
 		return nil, err
@@ -255,6 +260,8 @@ type importing struct {
 	out   *Imported
 	whole bool              // everything in the template, not only what was named
 	given map[string]string // physical ids that a person named
+
+	tagged map[string][]string // ARNs of what is tagged as a resource, by logical id
 
 	before    reading
 	next      *state.Record // what is to be recorded

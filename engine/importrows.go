@@ -200,6 +200,9 @@ func (i *importing) locate(ctx context.Context, r *template.Resource, req *provi
 		return seen{}, &NotReadableError{r.LogicalID, r.Type, "nothing in AWS is known by it that could be asked for"}
 	}
 	driver, _ := decision.Provider.(*provider.Driver)
+	if arns := i.tagged[r.LogicalID]; arns != nil {
+		return i.seeTagged(ctx, req, driver, arns)
+	}
 	if named {
 		s, err := i.see(ctx, req, driver, given)
 		if driver == nil || !errors.Is(err, provider.ErrNotFound) {
@@ -276,11 +279,7 @@ func idsByName(req *provider.Request, name string) (ids []string) {
 		}
 		return []string{"arn:" + req.Stack.Partition + ":iam::" + req.Stack.AccountID + ":policy" + path + name}
 	case "AWS::SQS::Queue":
-		host := "https://sqs." + req.Stack.Region + ".amazonaws.com"
-		if req.Stack.Partition == "aws-cn" {
-			host += ".cn"
-		}
-		return []string{host + "/" + req.Stack.AccountID + "/" + name}
+		return []string{queueURL(req.Stack.Partition, req.Stack.Region, req.Stack.AccountID, name)}
 	case "AWS::Events::Rule":
 		if v, ok := row.Get("Arn"); ok {
 			return []string{v.(string)}
@@ -298,7 +297,7 @@ func (i *importing) see(ctx context.Context, req *provider.Request, driver *prov
 	req.PhysicalID = id
 	if driver == nil {
 		found, made, err := i.cloudControl.Existing(ctx, req)
-		return seen{made.PhysicalID, made.Attributes, found}, i.gone(req, err)
+		return seen{ownID(req.Type, made.PhysicalID, found), made.Attributes, found}, i.gone(req, err)
 	}
 	own, err := driver.Adopt(ctx, req)
 	if err != nil {
@@ -337,6 +336,7 @@ func (i *importing) see(ctx context.Context, req *provider.Request, driver *prov
 		// declared.
 		s.properties, _ = driver.Read(ctx, req)
 	}
+	s.id = ownID(req.Type, s.id, s.properties)
 	return s, nil
 }
 

@@ -32,7 +32,7 @@ func (s *step) importStack(ctx context.Context) error {
 		Selection: sel, Parameters: s.in.Parameters, Router: router, NoMacros: !s.in.ExpandMacros,
 		Resources: mapping, Auto: s.in.Auto, Force: s.in.Force, DryRun: s.in.DryRun,
 		FromCloudFormation: s.in.FromCloudFormation, StackName: s.in.CFNStackName,
-		Found: s.recordMapping,
+		Found: s.recordMapping, Tagged: s.tagged(),
 	}
 	question := "Record these as the stack's own?"
 	if s.in.FromCloudFormation {
@@ -101,6 +101,19 @@ func (s *step) mapping() (map[string]string, error) {
 		mapping[id] = physical
 	}
 	return mapping, nil
+}
+
+// tagged are the tags by which resources are found, nil for none.
+func (s *step) tagged() *engine.Tagged {
+	if len(s.in.Tags) == 0 {
+		return nil
+	}
+	t := &engine.Tagged{With: map[string]string{}, By: s.in.LogicalIDTag}
+	for _, tag := range s.in.Tags {
+		key, v, _ := strings.Cut(tag, "=")
+		t.With[key] = v
+	}
+	return t
 }
 
 // path is relative to the app's directory.

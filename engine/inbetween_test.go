@@ -64,7 +64,7 @@ var stages = []stage{
 	{"SentTable", "", table, "CreateTable", "CreateTable", []string{
 		"success: table", "no-change: table", "failed: table", "failed: table", "failed: table"}},
 	{"SettlingTable", "", table, "", "DescribeTable", []string{
-		"no-change: table", "success: table", "success: table", "success: table", "failed: table"}},
+		"no-change: table", "no-change: table", "success: table", "success: table", "failed: table"}},
 	{"AskedHandler", "", thing, "", "Invoke", []string{
 		"no-change: thing-1", "success: theirs", "failed: thing-1", "failed: thing-1", "failed: thing-1"}},
 	{"AcceptedUpdate", group, changed(group), "", "UpdateResource", []string{

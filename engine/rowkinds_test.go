@@ -111,7 +111,7 @@ func TestNestedStackIsAStack(t *testing.T) {
 		return run.Stacks[0]
 	}
 	s := deploy("", "b", "Out", result.Success)
-	if warned := strings.Join(s.Warnings, "\n"); !strings.Contains(warned, "TimeoutInMinutes of a nested stack has no effect") || !strings.Contains(warned, "NotificationARNs of") || strings.Contains(warned, "Tags") {
+	if warned := strings.Join(s.Warnings, "\n"); !strings.Contains(warned, "TimeoutInMinutes of a nested stack has no effect") || !strings.Contains(warned, "NotificationARNs of") || strings.Contains(warned, "Tags of a nested stack") {
 		t.Errorf("warned: %s", warned)
 	}
 	child := recordOf(t, cloud, key)

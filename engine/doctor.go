@@ -51,6 +51,7 @@ func (e *Engine) Doctor(ctx context.Context, dir string) []result.Finding {
 	// Side by side, and told in this order.
 	looks := []func() []result.Finding{
 		func() []result.Finding { return e.examineBucket(ctx) },
+		func() []result.Finding { return e.examineCloudFormation(ctx, app, account) },
 		func() []result.Finding { return e.examineStorage(ctx, needed) },
 		func() []result.Finding { return []result.Finding{e.builderFinding(ctx, needed, app != nil)} },
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/template"
 )
 
@@ -27,7 +28,7 @@ func (e *FormedError) Remedy() string {
 // creates could be answered with what is there: where names are declared. What
 // CloudFormation cannot be asked is no reason to refuse.
 func (d *deployment) formed(ctx context.Context) error {
-	if d.t.parent != nil || !d.declaresNames() {
+	if d.t.parent != nil || !declaresNames(d.router, d.t) {
 		return nil
 	}
 	status, err := d.e.cloudFormation(d).Status(ctx, d.t.Name)
@@ -41,11 +42,11 @@ func (d *deployment) formed(ctx context.Context) error {
 	return &FormedError{Stack: d.t.Name, Region: d.t.Region, Status: status}
 }
 
-// declaresNames tells whether the stack, or one nested in it, declares a name
-// whose create is answered with what has it.
-func (d *deployment) declaresNames() bool {
-	for _, r := range declared(d.t) {
-		if driver := d.router.Driver(r.Type); driver != nil && driver.Resource().Lookup != nil && declaresName(r) {
+// declaresNames tells whether a stack, or one nested in it, declares a name whose
+// create is answered with what has it.
+func declaresNames(router *provider.Router, t target) bool {
+	for _, r := range declared(t) {
+		if driver := router.Driver(r.Type); driver != nil && driver.Resource().Lookup != nil && declaresName(r) {
 			return true
 		}
 	}

@@ -37,7 +37,16 @@ const (
 		"Outputs": {"Q": {"Value": {"Fn::GetAtt": ["Queue", "QueueName"]}}}}`
 )
 
+// form deploys the app.
 func form(t *testing.T, template string) *handover {
+	t.Helper()
+	f := assembled(t, template)
+	f.deploy()
+	return f
+}
+
+// assembled is an app that was not deployed yet.
+func assembled(t *testing.T, template string) *handover {
 	t.Helper()
 	f := &handover{t: t, dir: t.TempDir()}
 	f.e, f.aws = newEngine(t)
@@ -45,7 +54,6 @@ func form(t *testing.T, template string) *handover {
 	f.write("formed.json", template)
 	f.write("inner.json", inner)
 	f.aws.S3.AddBucket("x", "us-east-1", "")
-	f.deploy()
 	return f
 }
 
@@ -74,6 +82,13 @@ func (f *handover) export(edit ...func(*engine.ExportOptions)) (*engine.Exported
 		e(&opt)
 	}
 	return f.e.Export(f.t.Context(), opt)
+}
+
+func (f *handover) mustExport() {
+	f.t.Helper()
+	if x, err := f.export(); err != nil || !x.Done {
+		f.t.Fatalf("export: %v", err)
+	}
 }
 
 // recorded are the keys of the stack's objects in the bucket.

@@ -142,6 +142,9 @@ func (n *needs) stack(ctx context.Context, t target) error {
 		return err
 	}
 	router := provider.NewRouter(n.opt.Router, nil, nil, map[string]provider.Provider{nestedType: &nested{}}, awssdk.Resources())
+	if n.opt.For == permission.Deploy && declaresNames(router, t) { // the first one asks whether it is CloudFormation's
+		n.policy.Allow("Stacks", []string{"cloudformation:DescribeStacks"}, n.place(t).ARN("cloudformation", "stack/"+t.Name+"/*"))
+	}
 	return eachTemplate(t, func(t target) error {
 		return n.template(ctx, t, router)
 	})

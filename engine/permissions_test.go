@@ -119,6 +119,24 @@ func TestPoliciesAllowWhatIsDone(t *testing.T) {
 	}
 }
 
+// A first deploy asks whether CloudFormation has the stack, where names are declared
+// (S-200, S-263).
+func TestPolicyOfAFirstDeploy(t *testing.T) {
+	for properties, want := range map[string][]string{
+		`{}`:                      nil,
+		`{"QueueName": "orders"}`: {"arn:aws:cloudformation:us-east-1:123456789012:stack/Formed/*"},
+	} {
+		f := assembled(t, `{"Resources": {"Queue": {"Type": "AWS::SQS::Queue", "Properties": `+properties+`}}}`)
+		p, err := f.e.Permissions(t.Context(), engine.PermissionsOptions{Selection: f.selection(), For: permission.Deploy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := allowed(p)["cloudformation:DescribeStacks"]; !slices.Equal(got, want) {
+			t.Errorf("with %s: %v, want %v", properties, got, want)
+		}
+	}
+}
+
 // What an export and the way back ask for is in their policies, and nothing that
 // makes or deletes a resource is (S-315, S-316).
 func TestPoliciesOfAHandoverAllowWhatIsDone(t *testing.T) {

@@ -293,6 +293,7 @@ func (d *deployment) makePlan(ctx context.Context, record *state.Record) error {
 	if err := d.planNested(ctx, record); err != nil {
 		return err
 	}
+	d.warnings = append(d.warnings, d.notFollowed()...)
 	if text := d.untagged(d.t); text != "" {
 		d.warnings = append(d.warnings, text)
 	}

@@ -50,6 +50,9 @@ func (d *deployment) plan(ctx context.Context, record *state.Record) (*planned, 
 	if err != nil {
 		return nil, err
 	}
+	if err := p.scope.Admit(ctx); err != nil {
+		return nil, err
+	}
 	var orphans int
 	if record != nil {
 		orphans = len(record.Orphans)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,10 @@ import (
 // Tags of a stack are CloudFormation's to hand on: they stand in the manifest and
 // not in the template. They are not put on anything here, as the cdkd command line
 // does not either: what one of the two adds the other would take away.
+
+// helper are resources that the CDK itself puts beside others, in a form which its
+// Tags.of does not reach: nobody can give them tags.
+var helper = regexp.MustCompile(`CustomResourceProvider(Role|Handler)[0-9A-F]{8}$`)
 
 // untagged says which resources, those of nested stacks included, lack tags that
 // CloudFormation would give them; "" when there are none.
@@ -43,7 +48,7 @@ func (p *planned) lackTags(keys []string, where string, lacking map[string]bool)
 			continue
 		}
 		tags, told := tagKeys(r.Properties.Value(typ.TagProperty))
-		if !told {
+		if !told || helper.MatchString(r.LogicalID) {
 			continue
 		}
 		if r.Type == nestedType {

@@ -78,6 +78,7 @@ func (p *Policy) References(t *template.Template) {
 		{"{{resolve:ssm-secure:", []string{"ssm:GetParameter", "kms:Decrypt"}},
 		{"{{resolve:secretsmanager:", []string{"secretsmanager:GetSecretValue"}},
 		{`"Fn::GetAZs"`, []string{"ec2:DescribeAvailabilityZones"}},
+		{`"Fn::ValueOf`, []string{"ec2:DescribeNetworkAcls", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"}},
 		{`"Fn::ImportValue"`, []string{"cloudformation:ListExports"}},
 		{`"Fn::GetStackOutput"`, []string{"cloudformation:DescribeStacks"}},
 	} {

@@ -19,6 +19,8 @@ type evaluation struct {
 	preview bool
 	// Conditions and loops are decided before there are resources.
 	early bool
+	// Rules have functions of their own.
+	ruled bool
 	// region is where dynamic references are resolved, "" in the stack's own.
 	region string
 	// conditions being decided, to notice a circle.
@@ -184,6 +186,10 @@ func (e *evaluation) call(name string, arg any, at *place) (any, error) {
 			return e.length(arg, at)
 		}
 		return e.toJSON(arg, at)
+	case "Fn::Contains", "Fn::EachMemberEquals", "Fn::EachMemberIn", "Fn::RefAll", "Fn::ValueOf", "Fn::ValueOfAll":
+		if e.ruled {
+			return e.ruleFunction(name, arg, at)
+		}
 	case "Fn::Transform":
 		return nil, errors.New("a macro is left in the template; only CloudFormation can expand it")
 	}

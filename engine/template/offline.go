@@ -25,6 +25,7 @@ func (t *Template) Offline(ctx context.Context, stackName, region, accountID str
 		return nil, err
 	}
 	faults := &Faults{Template: t.Name}
+	s.admit(ctx, faults)
 	for _, r := range s.kept {
 		if _, _, err := s.Preview(ctx, r.LogicalID); err != nil {
 			faults.addError("Resources."+r.LogicalID, err)

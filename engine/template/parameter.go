@@ -203,7 +203,8 @@ func parseNumber(written string) (any, error) {
 }
 
 // used names the parameters that are referred to where something is evaluated.
-// What is there, and whether conditions keep it, does not matter.
+// What is there, and whether conditions keep it, does not matter. That a rule asks
+// for the version of the bootstrap does not count.
 func (t *Template) used() map[string]bool {
 	used := map[string]bool{}
 	if t.extended() && hasComputedNames(t.Body) { // which may be any parameter's
@@ -212,6 +213,7 @@ func (t *Template) used() map[string]bool {
 		}
 		return used
 	}
+	names(t.Body.Value("Rules"), nil, bothBranches, func(n name) { used[n.id] = n.id != bootstrapVersion })
 	note := func(n name) { used[n.id] = true }
 	names(t.Conditions, nil, bothBranches, note)
 	names(t.Body.Value("Outputs"), nil, bothBranches, note)

@@ -66,13 +66,13 @@ func index(t *testing.T, dir string) []entry {
 // parameters.
 const assetBucket = "corpus-assets"
 
-// given returns a value for every parameter that has no default. CloudFormation
-// would ask for them as well.
+// given returns a value for every parameter that has no default, or whose default
+// a rule of the template refuses. CloudFormation would ask for them as well.
 func given(stacks []*assembly.Stack) map[string]string {
 	values := map[string]string{}
 	for _, s := range stacks {
 		for _, p := range s.Template.Parameters {
-			if p.Default == nil {
+			if _, ruled := particular[p.Name]; p.Default == nil || ruled && p.Default == "" {
 				values[s.Name+":"+p.Name] = valueFor(p)
 			}
 		}
@@ -82,6 +82,7 @@ func given(stacks []*assembly.Stack) map[string]string {
 
 // particular are the values of parameters that take no odd ones.
 var particular = map[string]string{
+	"AdminUserEmail":     "somebody@example.com",
 	"InstanceURI":        "https://corpus.service-now.com",
 	"SecretArn":          "arn:aws:secretsmanager:us-east-1:123456789012:secret:corpus",
 	"SecHubAdminAccount": account,

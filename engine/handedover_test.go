@@ -296,8 +296,8 @@ func TestExportFinishesWithoutARecord(t *testing.T) {
 	if x, err := f.export(); err != nil || !x.Done || f.recorded() != nil {
 		t.Errorf("the second run: %v; left are %v", err, f.recorded())
 	}
-	if x, err := f.export(); err != nil || !x.Done {
-		t.Errorf("once more: %v", err)
+	if x, err := f.export(); err != nil || !x.Already || x.Done {
+		t.Errorf("once more: %v: %+v", err, x)
 	}
 }
 

@@ -2,14 +2,23 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/internal/sandbox"
 )
 
@@ -86,4 +95,62 @@ func TestRoleByIDToken(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A session of the role is renewed five minutes before it ends, and not sooner.
+func TestRoleSessionIsRenewed(t *testing.T) {
+	given := 0
+	github := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given++
+		w.Header().Set("Connection", "close")
+		fmt.Fprintf(w, `{"value": "token-%d"}`, given)
+	}))
+	t.Cleanup(github.Close)
+	for name, environ := range map[string][]string{
+		"by credentials": {"AWS_ACCESS_KEY_ID=AKID"},
+		"by the job's own token, a new one each time": {"ACTIONS_ID_TOKEN_REQUEST_URL=" + github.URL + "/token?v=1", "ACTIONS_ID_TOKEN_REQUEST_TOKEN=request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sessions := 0
+				client := answers(func(r *http.Request) string {
+					sessions++
+					body, err := io.ReadAll(r.Body)
+					if err != nil {
+						t.Error(err)
+					}
+					action := url.Values{}
+					if action, err = url.ParseQuery(string(body)); err != nil {
+						t.Error(err)
+					}
+					if token := action.Get("WebIdentityToken"); token != "" && token != fmt.Sprint("token-", sessions) {
+						t.Errorf("session %d is asked for with %s", sessions, token)
+					}
+					return fmt.Sprintf("<%[1]sResponse><%[1]sResult><Credentials><AccessKeyId>S%d</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>%s</Expiration></Credentials></%[1]sResult></%[1]sResponse>",
+						action.Get("Action"), sessions, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+				})
+				s := newStep(nil, ci.New(environ, io.Discard, io.Discard))
+				s.in = &ci.Inputs{}
+				s.in.RoleARN = "arn:aws:iam::123456789012:role/deploy"
+				cfg := aws.Config{Region: "us-east-1", HTTPClient: client, Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", "")}
+				s.assumeRole(t.Context(), &cfg)
+				for _, at := range []struct {
+					after time.Duration
+					want  string
+				}{{0, "S1"}, {54 * time.Minute, "S1"}, {2 * time.Minute, "S2"}, {50 * time.Minute, "S2"}, {10 * time.Minute, "S3"}} {
+					time.Sleep(at.after)
+					got, err := cfg.Credentials.Retrieve(t.Context())
+					if err != nil || got.AccessKeyID != at.want {
+						t.Fatalf("%v later it is %s (%v), want %s", at.after, got.AccessKeyID, err, at.want)
+					}
+				}
+			})
+		})
+	}
+}
+
+type answers func(*http.Request) string
+
+func (a answers) Do(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(a(r)))}, nil
 }

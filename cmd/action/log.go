@@ -49,6 +49,9 @@ func (s *step) observe(ev engine.Event) {
 		line = report.Summary(ev.Plan)
 	case engine.StackFinished:
 		line = fmt.Sprintf("%s in %s", ev.Result.Outcome, round(ev.Elapsed))
+		if ev.Elapsed == 0 {
+			line = ev.Result.Message // it was not started
+		}
 		s.outputs(ev)
 	case engine.RunStarted:
 		log = s.log.Debug()

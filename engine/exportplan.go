@@ -100,7 +100,7 @@ func (x *exporting) read(ctx context.Context) (err error) {
 		return err
 	}
 	if !x.opt.DryRun {
-		if x.before, err = x.settleOnce(ctx, x.before); err != nil {
+		if x.before, err = x.settleOpen(ctx, x.before, false); err != nil {
 			return err
 		}
 	}

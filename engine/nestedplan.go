@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
@@ -17,9 +18,9 @@ import (
 
 // A plan has those of the nested stacks below it, each of them against the
 // stack's own record: what a deploy does in them is reviewed, approved and refused
-// with the rest, and a nested stack that differs from its template is visited
-// although nothing about its row changed. A deploy plans them again, under their
-// locks and with all values.
+// with the rest, and a nested stack that differs from its template, or of which
+// something is open, is visited although nothing about its row changed. A deploy
+// plans them again, under their locks and with all values.
 
 // planNested plans the nested stacks and puts their plans below the one of the
 // stack, all side by side. A change of one may feed another: that is planned
@@ -28,6 +29,13 @@ func (d *deployment) planNested(ctx context.Context, record *state.Record) error
 	below := map[string]*deployment{}
 	fed := map[string][]string{}
 	visit := map[string]bool{}
+	var looking routine.Group
+	var open []string
+	var openErr error
+	defer looking.Wait()
+	if !d.opt.DryRun && slices.ContainsFunc(d.Changes, func(c *plan.Change) bool { return c.Type == nestedType && record.Row(c.LogicalID) != nil }) {
+		looking.Go(func() { open, openErr = d.place.OpenBelow(ctx) })
+	}
 	for {
 		var rows []*plan.Change
 		for _, c := range d.Changes {
@@ -50,14 +58,17 @@ func (d *deployment) planNested(ctx context.Context, record *state.Record) error
 			wg.Go(func() { found[i], faults[i] = d.planBelow(ctx, c, record.Row(c.LogicalID), fed[c.LogicalID]) })
 		}
 		wg.Wait()
-		if err := joined(nonNil(faults...)); err != nil {
+		looking.Wait()
+		if err := joined(nonNil(append(faults, openErr)...)); err != nil {
 			return err
 		}
 		again := false
 		for i, c := range rows {
 			below[c.LogicalID] = found[i]
-			if b := found[i]; b != nil && b.planned != nil && b.Plan.Changed() && c.Action == plan.NoChange {
-				visit[c.LogicalID], again = true, true
+			b, name := found[i], d.t.Name+"~"+c.LogicalID
+			differs := b != nil && b.planned != nil && b.Plan.Changed()
+			if c.Action == plan.NoChange && (differs || slices.ContainsFunc(open, func(s string) bool { return s == name || strings.HasPrefix(s, name+"~") })) {
+				visit[c.LogicalID], again = true, true // to go on there
 			}
 		}
 		if again {

@@ -96,3 +96,31 @@ func TestSettleOnceInvokesNothing(t *testing.T) {
 	}
 	s.wantSettled()
 }
+
+// An export waits for what is open, since nobody settles it afterwards (P-12, P-28).
+func TestExportSettles(t *testing.T) {
+	s := startSlow(t, only("Group"))
+	s.CloudControl.SetDelay(0)
+	s.want(s.run().deploy(), result.Success)
+	s.CloudControl.SetDelay(10 * time.Minute)
+	s.ClearLog()
+	s.edit(`"one"`, `"two"`)
+	s.want(s.cancelled("UpdateResource", "GetResourceRequestStatus"), result.Cancelled)
+	s.ClearLog()
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.run().e.Export(t.Context(), engine.ExportOptions{Selection: engine.Selection{Assembly: s.dir}})
+		done <- err
+	}()
+	s.awaitAll(3, "GetResourceRequestStatus")
+	s.finish()
+	if err := <-done; err != nil {
+		t.Errorf("%v\n%s", err, s.log.String())
+	}
+	if body := s.object(slowPending); body != "" {
+		t.Errorf("still open:\n%s", body)
+	}
+	if s.object(slowKey+"state.json") != "" {
+		t.Error("it is not exported")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/internal/sandbox"
@@ -27,6 +28,27 @@ func TestVoidCreateThatMadeNothing(t *testing.T) {
 	s.finish()
 	s.want(s.run().deploy(), result.Success)
 	s.wantSettled()
+}
+
+// What a void create made is recorded by an import, as its refusal says (P-11, P-28).
+func TestVoidCreateIsImported(t *testing.T) {
+	s := startSlow(t, only("Group"))
+	s.want(s.cancelled("GetResourceRequestStatus"), result.Cancelled)
+	s.removed()
+	s.finish()
+	st := s.run().deploy()
+	s.want(st, result.Failed)
+	if want := "cdkd-action import Slow --resource Group=group\n"; len(st.Failures) != 1 || !strings.Contains(st.Failures[0].Remedy, want) {
+		t.Fatalf("%+v", st.Failures)
+	}
+	if _, err := s.run().e.Import(t.Context(), engine.ImportOptions{
+		Selection: engine.Selection{Assembly: s.dir}, Resources: map[string]string{"Group": "group"},
+	}); err != nil {
+		t.Fatalf("%v\n%s", err, s.log.String())
+	}
+	s.wantSettled()
+	s.want(s.run().deploy(), result.NoChange)
+	s.wantOnce("CreateResource")
 }
 
 // What a failed create left is named once its record was removed, and not deleted

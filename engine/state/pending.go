@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -174,6 +175,25 @@ func (k *Stack) readPending(ctx context.Context) (*Pending, ETag, error) {
 func (k *Stack) ReadPending(ctx context.Context) (*Pending, error) {
 	p, _, err := k.readPending(ctx)
 	return p, err
+}
+
+// OpenBelow names the stacks nested in this one, however deep, of which something
+// is open, in one request. Where the bucket may not be listed there are none.
+func (k *Stack) OpenBelow(ctx context.Context) (names []string, err error) {
+	below := k.prefix + "/" + k.Name + "~"
+	err = k.store.list(ctx, below, "", func(key string) bool {
+		if name, ok := strings.CutSuffix(key, "/"+k.Region+"/"+pendingName); ok {
+			names = append(names, strings.TrimPrefix(name, k.prefix+"/"))
+		}
+		return true
+	})
+	if is[*AccessError](err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look whether something is open of what is nested in stack %s in %s: %w", k.Name, k.Region, err)
+	}
+	return names, nil
 }
 
 // RemovePending removes the object, whatever is in it. The lock is held.

@@ -362,23 +362,6 @@ func (s *slow) finish() {
 	s.tableReady.Store(true)
 }
 
-// record changes what is recorded, as the cdkd command line would in between.
-func (s *slow) record(edit func(*state.Record)) {
-	s.t.Helper()
-	key := slowKey + "state.json"
-	r, err := state.ParseRecord(key, []byte(s.object(key)))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	edit(r)
-	r.LastModified++
-	b, err := r.Marshal()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.S3.PutObject(bucket, key, b)
-}
-
 func (s *slow) forget(names ...string) {
 	s.t.Helper()
 	client := s3.NewFromConfig(s.Config())

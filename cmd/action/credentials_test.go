@@ -119,8 +119,8 @@ func TestRoleSessionIsRenewed(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					action := url.Values{}
-					if action, err = url.ParseQuery(string(body)); err != nil {
+					action, err := url.ParseQuery(string(body))
+					if err != nil {
 						t.Error(err)
 					}
 					if token := action.Get("WebIdentityToken"); token != "" && token != fmt.Sprint("token-", sessions) {

@@ -12,15 +12,7 @@ import (
 
 // carryOut does what was planned, records it, and undoes it when it fails.
 func (d *deployment) carryOut(ctx context.Context, before reading) error {
-	d.saver = state.NewSaver(ctx, d.place, before.etag, state.SaverOptions{
-		Read: before.record,
-		Warn: func(text string) { d.warn("%s", text) },
-		Saved: func(state.ETag) {
-			if d.creates != nil {
-				d.creates.ledger.Recorded()
-			}
-		},
-	})
+	d.openSaver(ctx, before.etag, before.record)
 	d.world.strict = true
 	changing := d.changing() || len(d.strays()) > 0 || d.unfinished()
 	d.res.Changed = d.Plan.Changed()
@@ -96,7 +88,8 @@ func (d *deployment) succeed(before reading, differs bool, err error) error {
 	d.whole = d.t.parent == nil
 	if err == nil {
 		if d.t.parent != nil {
-			wg.Go(func() { d.keepForParent(ctx, before.record) })
+			d.before = before.record
+			wg.Go(func() { d.keepForParent(ctx) })
 		} else {
 			if before.presence.Journal || d.journaled {
 				wg.Go(func() { d.settleJournal(ctx) })
@@ -145,6 +138,7 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 	lost := !interrupted && d.mayBegin(ctx) != nil
 	switch {
 	case interrupted || lost:
+		d.enterDue()
 		// Saved side by side: neither waits for the other in the little time left.
 		// Whoever has the stack now goes on from the record: an entry in the journal
 		// would have their work undone with ours.
@@ -160,7 +154,8 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 		d.saved()
 		wg.Wait()
 		d.tellUnrecorded()
-	case d.opt.NoRollback || errors.As(cause, new(*OutputsError)):
+	case d.opt.NoRollback || d.retiring || errors.As(cause, new(*OutputsError)):
+		d.enterDue()
 		d.saved()
 		d.journal(state.NoRollback)
 		d.settleLedgerAtEnd()

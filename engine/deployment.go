@@ -58,6 +58,8 @@ type deployment struct {
 	hands            bool          // the stack from CloudFormation, or to it
 	handover         *state.HandoverFile
 	whole            bool          // the deploy is done: nothing of it will be undone
+	retiring         bool          // the deploy is done but for what goes: nothing is undone any more
+	before           *state.Record // as it was when a nested stack's deploy began
 	unmaking         bool          // what was created is undone: what is to be retained except on create goes
 	unprotect        bool          // switch deletion protection off first
 	purge            bool          // delete the histories when the stack is gone
@@ -87,6 +89,7 @@ type deployment struct {
 	released  []string                   // rows let go of that were made by a token, not by a name
 	cleared   map[string]bool            // by logical id: the old copy was deleted before the new one was made
 	leftovers []leftover                 // old copies of replaced resources
+	due       []*due                     // nested stacks in which something is to go
 	moved     map[string]*ElsewhereError // rows whose resources are other stacks' by now
 	uncertain []string                   // creates that failed without an answer: they may have made something
 	doubts    map[string]string          // why what a create was answered with may be somebody else's, "" if not

@@ -24,9 +24,9 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
-// execute carries the plan out: creates and updates, then the old copies of
-// what was replaced, then what is gone from the template. Each phase starts
-// only when the one before it succeeded whole.
+// execute carries the plan out: creates and updates, and when all of them have
+// succeeded, those of the stacks around it and in it included, what is to go. A
+// nested stack leaves that to the one that it is part of.
 func (d *deployment) execute(ctx context.Context) error {
 	stop, done := d.stopping(true)
 	defer done()
@@ -45,15 +45,12 @@ func (d *deployment) execute(ctx context.Context) error {
 	if err := d.holdExports(ctx); err != nil {
 		return err
 	}
-	if err := d.cleanUp(ctx, opt); err != nil {
-		return err
+	if d.t.parent == nil {
+		return d.retire(ctx, opt)
 	}
-	order, rows, heirs := d.goneRows(d.adoptStrays(ctx, false))
-	if err := d.settle(d.remove(ctx, order, rows, opt, retry.ForDelete(retry.Classifier{}))); err != nil {
-		return err
+	if stopped := d.stopCause(); !errors.Is(stopped, errInterrupted) { // else the signal found all of the work begun
+		return stopped
 	}
-	d.handOver(rows, heirs)
-	d.handOverElsewhere()
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
-	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
@@ -21,10 +20,9 @@ type leftover struct {
 	logicalID string
 	row       *state.Resource
 	retain    bool
-	earlier   bool // an earlier run left it: whose it is now has to be asked
+	earlier   bool        // an earlier run left it: whose it is now has to be asked
+	within    *deployment // it is those of a nested stack
 }
-
-const againLater = "the next deploy that succeeds, or a destroy, tries again"
 
 // noteOld writes down that a resource is an old copy from the moment on that the
 // record names another.
@@ -92,22 +90,20 @@ func leftoverRow(l state.Leftover) *state.Resource {
 }
 
 // cleanUp deletes the old copies of what was replaced, those that earlier runs
-// left included.
+// left and those of nested stacks included.
 func (d *deployment) cleanUp(ctx context.Context, opt graph.Options) error {
 	left := d.leftovers
 	d.leftovers = nil
-	if len(left) > 0 {
-		// The record names the new copies before the old ones go, or else a rollback
-		// still has these.
-		if err := d.written(); err != nil {
-			return err
-		}
-	}
 	earlier, err := d.earlierLeftovers(ctx)
 	if err != nil {
 		return err
 	}
 	left = append(left, earlier...)
+	for _, b := range d.due {
+		if b.hasOld() {
+			left = append(left, leftover{logicalID: b.t.parentLogicalID, row: b.row, within: b.deployment})
+		}
+	}
 	if stopped := d.stopCause(); len(left) == 0 && errors.Is(stopped, errInterrupted) {
 		return nil // the signal found all of the work begun
 	}
@@ -119,7 +115,7 @@ func (d *deployment) cleanUp(ctx context.Context, opt graph.Options) error {
 			switch _, taken := batch[l.logicalID]; {
 			case l.retain:
 				d.retained(l.logicalID, l.row)
-			case !l.earlier && d.newIsOld(l), d.heir(l.logicalID, l.row, nil) != "":
+			case l.within == nil && (!l.earlier && d.newIsOld(l) || d.heir(l.logicalID, l.row, nil) != ""):
 				// the new copy is the old one
 			case taken:
 				rest = append(rest, l)
@@ -139,28 +135,16 @@ func (d *deployment) newIsOld(l leftover) bool {
 	return row != nil && state.SameResource(l.row.ResourceType, row.PhysicalID, l.row.PhysicalID) && !isCustom(row.ResourceType)
 }
 
-// deleteOld deletes old copies. The deploy is done by now: one that will not go
-// is reported, stays written down, and does not undo it.
+// deleteOld deletes old copies.
 func (d *deployment) deleteOld(ctx context.Context, order []string, batch map[string]leftover, opt graph.Options) {
-	rows := map[string]*state.Resource{}
+	g := outgoing{order: order, rows: map[string]*state.Resource{}, within: map[string]*deployment{}, old: batch}
 	for id, l := range batch {
-		rows[id] = l.row
-	}
-	opt.KeepGoing = true
-	outcomes := graph.Run(ctx, d.removals(order, rows, retry.ForDelete(retry.Classifier{}), batch), deletion(order, rows), opt)
-	for _, id := range order {
-		o, row := outcomes[id], rows[id]
-		reason := "the old copy of a replaced resource was not deleted"
-		switch {
-		case o.Status == graph.Succeeded:
-			continue
-		case o.Status == graph.NotStarted || errors.Is(o.Err, errLetGo):
-			reason += ": the run ended before"
-		case o.Err != nil:
-			reason += ": " + o.Err.Error()
+		g.rows[id] = l.row
+		if l.within != nil {
+			g.within[id] = l.within
 		}
-		d.unaddressed(id, row.ResourceType, row.PhysicalID, reason, againLater)
 	}
+	d.tellUndeleted(g, d.takeOut(ctx, g, opt))
 }
 
 // goneLeftover notes that an old copy is deleted, so that it is not written down

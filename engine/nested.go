@@ -76,6 +76,7 @@ func (n *nested) deploy(ctx context.Context, r *provider.Request) (*value.Object
 			p.warn("%s: %s of a nested stack has no effect", r.LogicalID, ignored)
 		}
 	}
+	row := p.world.row(r.LogicalID)
 	before, err := nestedParameters(&provider.Request{LogicalID: r.LogicalID, Properties: r.Previous})
 	if err != nil {
 		return nil, err
@@ -88,6 +89,9 @@ func (n *nested) deploy(ctx context.Context, r *provider.Request) (*value.Object
 	n.show(d)
 	if err != nil {
 		return nil, &NestedError{Stack: d.t.Name, Err: err}
+	}
+	if d.hasOld() || d.hasGone() {
+		n.putOff(d, row)
 	}
 	return outputAttributes(d.world.record), nil
 }
@@ -155,7 +159,8 @@ func (n *nested) show(d *deployment) {
 	}
 }
 
-// adopt makes what happened in a nested stack part of the top-level result.
+// adopt makes what happened in a nested stack since the last time part of the
+// top-level result.
 func (n *nested) adopt(d *deployment) {
 	p := n.parent
 	if d.open() {
@@ -168,6 +173,8 @@ func (n *nested) adopt(d *deployment) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, f := range d.res.Failures {
 		if !strings.Contains(f.LogicalID, "/") {
 			f.LogicalID = d.t.parentLogicalID + "/" + f.LogicalID
@@ -190,6 +197,7 @@ func (n *nested) adopt(d *deployment) {
 	c.Skipped += n2.Skipped
 	c.Failed += n2.Failed
 	c.Unchanged += n2.Unchanged
+	d.res, d.others = &result.Stack{Name: d.t.Name, Region: d.t.Region, DisplayName: d.t.DisplayName}, 0
 }
 
 // nestedParameters are the values that a nested stack is given, as text.
@@ -223,6 +231,7 @@ func (n *nested) Delete(ctx context.Context, r *provider.Request) (provider.Dele
 	d := n.child(target{Name: p.t.Name + "~" + r.LogicalID, Region: p.t.Region, parent: p, parentLogicalID: r.LogicalID})
 	d.unmaking = p.unmaking
 	err := d.destroy(ctx)
+	left := len(d.res.Unaddressed) > d.others
 	n.adopt(d)
 	if !p.unmaking {
 		n.show(d)
@@ -230,7 +239,7 @@ func (n *nested) Delete(ctx context.Context, r *provider.Request) (provider.Dele
 	if err != nil {
 		return provider.Deleted{}, &NestedError{Stack: d.t.Name, Err: err}
 	}
-	if len(d.res.Unaddressed) > d.others {
+	if left {
 		return provider.Deleted{Skipped: fmt.Sprintf("nested stack %s still has resources", d.t.Name)}, nil
 	}
 	return provider.Deleted{}, nil

@@ -74,9 +74,9 @@ func TestNestedStack(t *testing.T) {
 
 	lock := `{"owner": "somebody", "timestamp": 1, "expiresAt": 4000000000000, "operation": "deploy"}`
 	cloud.S3.PutObject(bucket, innerKey+"lock.json", []byte(lock))
-	s := deploy(outer, result.Locked)
-	if len(s.Failures) != 1 || !strings.Contains(s.Failures[0].Message, "held by somebody") || !strings.Contains(s.Failures[0].Message, "(1 attempt)") || row() == nil {
-		t.Errorf("%+v, recorded %v", s.Failures, row())
+	s := deploy(outer, result.Partial)
+	if len(s.Unaddressed) != 1 || !strings.Contains(s.Unaddressed[0].Reason, "held by somebody") || !strings.Contains(s.Unaddressed[0].Reason, "(1 attempt)") || row() == nil {
+		t.Errorf("%+v, recorded %v", s.Unaddressed, row())
 	}
 	if err := os.Remove(filepath.Join(dir, "inner.template.json")); err != nil {
 		t.Fatal(err)

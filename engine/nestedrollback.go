@@ -16,9 +16,9 @@ import (
 
 // keepForParent writes what a nested stack's deploy did, and what its record
 // said before, to its journal.
-func (d *deployment) keepForParent(ctx context.Context, before *state.Record) {
+func (d *deployment) keepForParent(ctx context.Context) {
 	g := d.segment(state.PendingParent)
-	g.Remember(before)
+	g.Remember(d.before)
 	if err := d.place.AppendSegment(ctx, g); err != nil {
 		d.warn("%v: should the stack that it is nested in fail, what this run did here cannot be undone", err)
 	}
@@ -163,6 +163,10 @@ func (u *undoing) undoNested(ctx context.Context, logicalID string) (found bool,
 		return found, &NestedError{Stack: d.t.Name, Err: err}
 	}
 	u.skipped += below.skipped
+	if !d.open() { // nor is anything in it that its row was entered for
+		u.finish(logicalID, state.OpCreate)
+		u.finish(logicalID, state.OpUpdate)
+	}
 	return found, nil
 }
 

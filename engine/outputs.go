@@ -85,6 +85,26 @@ func (d *deployment) resolveOutputs(ctx context.Context) error {
 	return nil
 }
 
+// checkOutputs evaluates the outputs as long as nothing was deleted, where one
+// that cannot be told fails the deploy.
+func (d *deployment) checkOutputs(ctx context.Context) error {
+	if !d.opt.StrictGetAtt {
+		return nil
+	}
+	d.world.masks = true
+	defer func() { d.world.masks = false }()
+	var faults []error
+	for _, o := range d.scope.Outputs() {
+		if _, _, _, err := d.output(ctx, o.Name); err != nil && !is[*template.ExportError](err) {
+			faults = append(faults, fmt.Errorf("output %s: %w", o.Name, err))
+		}
+	}
+	if faults == nil {
+		return nil
+	}
+	return &OutputsError{Stack: d.t.Name, Errs: faults}
+}
+
 // shows tells whether an output may be shown: nothing in it stands for a
 // secret.
 func shows(v any) bool {

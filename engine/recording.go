@@ -20,6 +20,19 @@ func (e *RecordError) Error() string { return e.Err.Error() }
 
 func (e *RecordError) Unwrap() error { return e.Err }
 
+// openSaver has the record saved from now on, which is as it was read.
+func (d *deployment) openSaver(ctx context.Context, etag state.ETag, read *state.Record) {
+	d.saver = state.NewSaver(ctx, d.place, etag, state.SaverOptions{
+		Read: read,
+		Warn: func(text string) { d.warn("%s", text) },
+		Saved: func(state.ETag) {
+			if d.creates != nil {
+				d.creates.ledger.Recorded()
+			}
+		},
+	})
+}
+
 // change changes the record and has it saved.
 func (d *deployment) change(edit func(*state.Record)) {
 	d.world.mu.Lock()
@@ -62,7 +75,14 @@ func (d *deployment) saveWhole(differs bool) error {
 	if !differs {
 		return nil
 	}
-	d.change(d.readBacks.into)
+	d.world.mu.Lock()
+	d.readBacks.into(d.world.record)
+	said := d.saver.Says(d.world.record)
+	d.world.mu.Unlock()
+	if said && d.flush() == nil {
+		return nil
+	}
+	d.change(func(*state.Record) {})
 	return d.written()
 }
 

@@ -344,9 +344,11 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, r
 						d.half(err, &state.Operation{LogicalID: id, ResourceType: row.ResourceType, ChangeType: state.OpDelete,
 							PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
 					}
-					return d.fail(c, row.PhysicalID, err)
+					if !d.retiring {
+						return d.fail(c, row.PhysicalID, err)
+					}
 				}
-				return d.ending(err)
+				return d.ending(err) // the deploy is done by now
 			case skipped != "":
 				d.unaddressed(id, row.ResourceType, row.PhysicalID, skipped, "the next deploy or destroy tries again")
 				return nil

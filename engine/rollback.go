@@ -36,7 +36,7 @@ func (d *deployment) journal(reason state.Reason) {
 // signal stopped it.
 func (d *deployment) undo(ctx context.Context) (stopped bool) {
 	defer d.begin()()
-	d.unmaking = true
+	d.unmaking, d.due = true, nil
 	u := &undoing{deployment: d, own: true, run: d.runID}
 	if !d.initial && (u.deletes(d.completed) || slices.ContainsFunc(d.failed, halfMade)) {
 		u.forbidden = d.registry.Check(ctx)

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -32,6 +33,7 @@ type Saver struct {
 	etag    ETag
 	written *Record       // as last written or read
 	next    *Record       // waiting to be written
+	sent    *Record       // as last sent
 	busy    chan struct{} // closes when nothing is; nil when nothing is now
 	err     error         // of the latest write; sticky when a conflict
 	stopped bool
@@ -69,6 +71,22 @@ func (s *Saver) Save(r *Record) error {
 		go s.run(s.busy)
 	}
 	return nil
+}
+
+// Says tells whether what was sent last, written or about to be, is what r says,
+// so that r need not be saved.
+func (s *Saver) Says(r *Record) bool {
+	s.mu.Lock()
+	sent, other := s.sent, s.next != nil || s.err != nil
+	s.mu.Unlock()
+	if sent == nil || other {
+		return false
+	}
+	next := r.Clone()
+	next.StackName, next.Region, next.LastModified = sent.StackName, sent.Region, sent.LastModified
+	a, errA := next.Marshal()
+	b, errB := sent.Marshal()
+	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
 // Flush waits until everything given to Save is written, and returns nil only
@@ -129,6 +147,8 @@ func (s *Saver) run(busy chan struct{}) {
 			s.mu.Unlock()
 			return
 		}
+		next.LastModified = time.Now().UnixMilli()
+		s.sent = next
 		s.mu.Unlock()
 
 		var written ETag
@@ -166,7 +186,6 @@ func (s *Saver) run(busy chan struct{}) {
 // write saves the record once. It may meet an earlier save of its own, of
 // which it never had the answer, and goes on from that.
 func (s *Saver) write(r *Record, etag ETag) (ETag, error) {
-	r.LastModified = time.Now().UnixMilli()
 	body, err := r.Marshal()
 	if err != nil {
 		return "", err

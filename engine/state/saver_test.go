@@ -60,6 +60,41 @@ func TestSavesAreOneChain(t *testing.T) { // (S-71, S-75, S-76)
 	}
 }
 
+// What is on its way or written need not be saved again; what waits behind it, or
+// failed, does.
+func TestSaverKnowsWhatItSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, k := bubbleShop(t)
+		release := make(chan struct{})
+		c.on("PutObject", recordName, 0, 1, first(func() { <-release }))
+		s := NewSaver(t.Context(), k, Absent, SaverOptions{})
+		says := func(when string, n int, want bool) {
+			t.Helper()
+			if got := s.Says(rows(n)); got != want {
+				t.Errorf("%s: says what a record of %d rows says: %t", when, n, got)
+			}
+		}
+		says("at first", 1, false)
+		s.Save(rows(1))
+		synctest.Wait()
+		says("on its way", 1, true)
+		says("on its way", 2, false)
+		s.Save(rows(2))
+		says("with another behind it", 1, false)
+		close(release)
+		if err := s.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		says("written", 2, true)
+		c.on("PutObject", recordName, 0, 1, answer(http.StatusForbidden, "AccessDenied"))
+		s.Save(rows(3))
+		if s.Flush(t.Context()) == nil {
+			t.Fatal("it was saved")
+		}
+		says("failed", 3, false)
+	})
+}
+
 func TestDiscardWaitsOnlyForTheWriteUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, k := bubbleShop(t)

@@ -14,24 +14,29 @@ func (s *Surface) Annotate(run *result.Run) {
 	if !s.step {
 		return
 	}
-	fail := func(title, message, remedy string, at Annotation) {
+	fail := func(title, message, remedy string, a Annotation) {
 		if message != "" {
-			at.Title, at.Message = report.Clean(title), report.Clean(withRemedy(message, remedy))
-			s.Error(at)
+			a.Title, a.Message = report.Clean(title), report.Clean(withRemedy(message, remedy))
+			s.Error(a)
 		}
 	}
-	fail(report.Title(run), run.Message, run.Remedy, Annotation{})
+	fail(report.Title(run), run.Message, run.Remedy, Annotation{Page: run.Page})
 	for _, st := range run.Stacks {
-		fail(st.Name+" in "+st.Region, st.Message, st.Remedy, Annotation{})
+		fail(st.Name+" in "+st.Region, st.Message, st.Remedy, Annotation{Page: st.Page})
 		for _, f := range st.Failures {
-			fail(fmt.Sprintf("%s: %s of %s failed", st.Name, f.Action, f.LogicalID), f.Type+": "+f.Message, f.Remedy, Annotation{File: f.File, Line: f.Line})
+			fail(fmt.Sprintf("%s: %s of %s failed", st.Name, f.Action, f.LogicalID), f.Type+": "+f.Message, f.Remedy, Annotation{File: f.File, Line: f.Line, Page: f.Page})
 		}
 	}
 	for _, st := range run.Stacks {
+		page := ""
+		if st.Message == "" { // else it is about that
+			page = st.Page
+		}
 		for _, u := range st.Unaddressed {
 			s.Warning(Annotation{
 				Title:   report.Clean(fmt.Sprintf("%s: %s is left", st.Name, u.LogicalID)),
 				Message: report.Clean(withRemedy(fmt.Sprintf("%s %s: %s", u.Type, u.PhysicalID, u.Reason), u.Remedy)),
+				Page:    page,
 			})
 		}
 		for _, w := range st.Warnings {

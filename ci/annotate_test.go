@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,5 +56,27 @@ func TestAnnotateLine(t *testing.T) {
 		if got := s.out.String(); got != want {
 			t.Errorf("%q: got %q, want %q", file, got, want)
 		}
+	}
+}
+
+// Where more is said about a failure is the end of an annotation, also of one that
+// had to be cut.
+func TestAnnotationEndsWithItsPage(t *testing.T) {
+	const page = "https://github.com/org/cdkd-action/blob/main/docs/errors/lock-held.md"
+	for _, message := range []string{"held", strings.Repeat("é", maxAnnotationUnits+100)} {
+		s := newStep(t)
+		s.Error(Annotation{Message: message, Page: page})
+		text := strings.TrimPrefix(strings.TrimSuffix(s.out.String(), "\n"), "::error::")
+		if whole := strings.ReplaceAll(text, "%0A", "\n"); !strings.HasSuffix(whole, "\nsee "+page) || units(whole) > maxAnnotationUnits {
+			t.Errorf("%d units, ending with %q", units(whole), whole[max(0, len(whole)-120):])
+		}
+	}
+	r := &result.Run{Command: "deploy"}
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Partial, Page: page,
+		Unaddressed: []result.Unaddressed{{LogicalID: "B", Reason: "not empty"}}})
+	s := newStep(t)
+	s.Annotate(r)
+	if !strings.Contains(s.out.String(), "not empty%0Asee "+page+"\n") {
+		t.Errorf("of what was left: %s", s.out)
 	}
 }

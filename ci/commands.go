@@ -38,6 +38,8 @@ type Annotation struct {
 	// that ran the app names it; "" for none. It is left out when it is not there.
 	File string
 	Line int // from 1; 0 for none
+	// Page is where more is said about it, "" for nowhere.
+	Page string
 }
 
 // Error annotates the run with an error. What exceeds the runner's limits still
@@ -54,9 +56,13 @@ func (s *Surface) annotate(level Level, a Annotation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.Title, a.Message = report.Clean(s.scrub(a.Title)), report.Clean(s.scrub(a.Message))
+	see := ""
+	if a.Page != "" {
+		see = "\nsee " + a.Page
+	}
 	s.written[level]++
 	if !s.step || s.written[level] > maxAnnotations {
-		text := a.Message
+		text := a.Message + see
 		if a.Title != "" {
 			text = a.Title + ": " + text
 		}
@@ -73,7 +79,7 @@ func (s *Surface) annotate(level Level, a Annotation) {
 			props["line"] = strconv.Itoa(a.Line)
 		}
 	}
-	s.command(string(level), firstUnits(a.Message, maxAnnotationUnits), props)
+	s.command(string(level), firstUnits(a.Message, maxAnnotationUnits-units(see))+see, props)
 }
 
 // inWorkspace returns the path that a file has in the repository, "" for one that

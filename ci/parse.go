@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/org/cdkd-action/engine/amount"
+	"github.com/org/cdkd-action/engine/guide"
 )
 
 // A Fault is one input that cannot be used.
@@ -18,6 +19,8 @@ type Fault struct {
 	Input string // "" when it is the command line as such
 	Given string // "" when nothing was given, or when it must not be repeated
 	Want  string
+
+	consent bool // somebody has to agree
 }
 
 func (f Fault) String() string {
@@ -47,6 +50,14 @@ func (e *InputError) Error() string {
 		b.WriteString("\n  " + f.String())
 	}
 	return b.String()
+}
+
+// Page is the page about it.
+func (e *InputError) Page() guide.Page {
+	if len(e.Faults) == 1 && e.Faults[0].consent {
+		return guide.Consent
+	}
+	return guide.Inputs
 }
 
 // given holds what was given, before it has types: by input name the entries.
@@ -161,7 +172,7 @@ func together(c Command, in *Inputs, interactive bool) (faults []Fault) {
 		}
 	}
 	if c.Consent != "" && !in.Yes && !interactive && (c.asks == nil || c.asks(in)) {
-		faults = append(faults, Fault{Input: "yes", Want: fmt.Sprintf("%s %s and there is no terminal to ask on; set yes to true to agree", c.Name, c.Consent)})
+		faults = append(faults, Fault{Input: "yes", Want: fmt.Sprintf("%s %s and there is no terminal to ask on; set yes to true to agree", c.Name, c.Consent), consent: true})
 	}
 	return faults
 }

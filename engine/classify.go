@@ -7,17 +7,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/aws/smithy-go"
-
-	"github.com/org/cdkd-action/engine/assembly"
-	"github.com/org/cdkd-action/engine/asset"
-	"github.com/org/cdkd-action/engine/graph"
-	"github.com/org/cdkd-action/engine/macro"
-	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
-	"github.com/org/cdkd-action/engine/synth"
-	"github.com/org/cdkd-action/engine/template"
 )
 
 // Remedy is what to do about an error, "" when nobody said. That something was
@@ -38,64 +30,29 @@ func Remedy(err error) string {
 
 // Classify says what an error means for the outcome of a run.
 func Classify(err error) (result.Outcome, result.Reason) {
-	switch {
-	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+	if stopped(err) {
 		return result.Cancelled, ""
-	case is[*state.HeldError](err), is[*state.BucketLockedError](err), is[*LockedError](err):
-		return result.Locked, result.ReasonLock
-	case is[*ApprovalError](err):
-		return result.ApprovalRequired, result.ReasonApproval
-	case is[*PlanChangedError](err):
-		return result.PlanChanged, result.ReasonPlanChanged
-	case errors.Is(err, errLost), is[*state.ConflictError](err), is[*state.DifferingError](err):
-		return result.Failed, result.ReasonStateConflict
-	case is[*CredentialsError](err), credentialsRefused(err):
-		return result.Failed, result.ReasonCredentials
-	case is[*RecordError](err):
-		return result.Failed, result.ReasonStateConflict
-	case is[*state.RegisteredError](err), is[*state.UnansweredError](err), is[*FormedError](err):
-		return result.Failed, result.ReasonRegistry
-	case is[*state.NameHeldError](err):
-		return result.Failed, result.ReasonNameHeld
-	case is[*ResourcesError](err), is[*asset.BucketError](err):
-		return result.Failed, result.ReasonResource
-	case is[*OutputsError](err):
-		return result.Failed, result.ReasonOutput
-	case is[*provider.PreflightError](err), is[*template.Error](err), is[*template.Faults](err), is[*template.MacroError](err), is[*macro.Error](err),
-		is[*graph.CycleError](err), is[*asset.SourcesError](err), is[*ExportInUseError](err), is[*ExportTakenError](err), is[*ImportError](err), is[*assembly.Faults](err), is[*assembly.MissingError](err):
-		return result.Failed, result.ReasonTemplate
-	case is[*state.NoBucketError](err), is[*state.RegionError](err), is[*state.AccessError](err), is[*InputError](err), is[*ImportRefusedError](err),
-		is[*ExportRefusedError](err), is[*ReferencesError](err), is[*UsedError](err), is[*StorageError](err):
-		return result.Failed, result.ReasonInput
-	case is[*SynthError](err), is[*synth.AppError](err), is[*synth.TimeoutError](err), is[*synth.NoAssemblyError](err),
-		is[*synth.LookupError](err), is[*synth.NoProgramError](err):
-		return result.Failed, result.ReasonSynth
-	case is[*synth.NoAppError](err), is[*synth.ContextEntryError](err), is[*assembly.SelectionError](err):
-		return result.Failed, result.ReasonInput
-	case is[*ExportError](err), is[*RetireError](err): // by CloudFormation, with nothing said above
-		return result.Failed, result.ReasonResource
+	}
+	for _, k := range kinds {
+		if k.reason == "" || !k.is(err) {
+			continue
+		}
+		switch k.reason {
+		case result.ReasonLock:
+			return result.Locked, k.reason
+		case result.ReasonApproval:
+			return result.ApprovalRequired, k.reason
+		case result.ReasonPlanChanged:
+			return result.PlanChanged, k.reason
+		}
+		return result.Failed, k.reason
 	}
 	return result.Failed, result.ReasonInternal
 }
 
-func is[T error](err error) bool {
-	_, ok := errors.AsType[T](err)
-	return ok
-}
-
-// credentialsRefused tells whether AWS did not accept who is calling.
-// https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html
-func credentialsRefused(err error) bool {
-	api, ok := errors.AsType[smithy.APIError](err)
-	if !ok {
-		return false
-	}
-	switch api.ErrorCode() {
-	case "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "UnrecognizedClientException",
-		"InvalidAccessKeyId", "SignatureDoesNotMatch", "MissingAuthenticationToken", "IncompleteSignature":
-		return true
-	}
-	return false
+// stopped tells whether a signal is all that went wrong.
+func stopped(err error) bool {
+	return errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled)
 }
 
 // An InputError is something that was asked for and cannot be had: a stack that
@@ -103,6 +60,7 @@ func credentialsRefused(err error) bool {
 type InputError struct {
 	What string
 	Next string
+	Page guide.Page // "" for the one about inputs
 }
 
 func (e *InputError) Error() string { return e.What }
@@ -138,7 +96,7 @@ func (e *Engine) fault(s *result.Stack, err error) {
 		s.Message = "" // each is listed by itself
 	}
 	if len(s.Failures) == 0 {
-		s.Remedy = Remedy(err)
+		s.Remedy, s.Page = Remedy(err), e.page(err)
 	}
 	if held, ok := errors.AsType[*state.HeldError](err); ok {
 		s.Lock = &result.Lock{

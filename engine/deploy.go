@@ -141,7 +141,7 @@ func (e *Engine) end(run *result.Run, err error) error {
 		err = &InterruptedError{}
 	}
 	run.Outcome, run.Reason = Classify(err)
-	run.Message, run.Remedy = e.config.Secrets.Mask(err.Error()), Remedy(err)
+	run.Message, run.Remedy, run.Page = e.config.Secrets.Mask(err.Error()), Remedy(err), e.page(err)
 	return err
 }
 
@@ -163,6 +163,7 @@ func (d *deployment) finished(err error) *result.Stack {
 			d.res.Outcome = result.Partial
 		}
 	}
+	d.e.pageOfEnd(d.res)
 	if d.agreement == nil { // of a plan that is only asked about nothing is finished
 		d.observe(Event{Kind: StackFinished, Result: d.res, Elapsed: d.res.Duration})
 	}

@@ -260,6 +260,13 @@ func (d *deployment) request(logicalID, typ string) *provider.Request {
 	}
 }
 
+// A TimeoutError says that an operation on a resource took longer than it may.
+type TimeoutError struct{ After time.Duration }
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("gave up after %s (resource-timeout)", e.After)
+}
+
 // operation runs one operation on a resource under its deadline, tells the
 // observer and the history, and gives a sign of life while it takes long. It is
 // not begun once the stack is not this run's any more.
@@ -268,7 +275,7 @@ func (d *deployment) operation(ctx context.Context, ev Event, limit time.Duratio
 		return err
 	}
 	start := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s (resource-timeout)", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, &TimeoutError{limit})
 	defer cancel()
 
 	ev.Kind = ResourceStarted

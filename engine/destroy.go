@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
@@ -111,6 +112,7 @@ func (d *deployment) refused(err error) error {
 		return err
 	}
 	d.unaddressed("", "", "", err.Error(), Remedy(err))
+	d.res.Page = d.e.page(err)
 	return nil
 }
 
@@ -178,6 +180,7 @@ func (d *deployment) beyondConsent(record *state.Record) error {
 			return &InputError{
 				What: fmt.Sprintf("stack %s in %s has changed since you were asked: %s is new", d.t.Name, d.t.Region, id),
 				Next: "destroy it again, and look at what would be deleted",
+				Page: guide.PlanChanged,
 			}
 		}
 	}

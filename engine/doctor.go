@@ -35,8 +35,11 @@ func (e *Engine) Doctor(ctx context.Context, dir string) []result.Finding {
 	var found []result.Finding
 	if dir != "" {
 		var err error
-		if app, err = assembly.Read(dir); err != nil {
-			found = append(found, failing("assembly", err))
+		if app, err = assembly.Read(dir); err == nil {
+			err = e.secretsInNames(app.Stacks, nil)
+		}
+		if err != nil {
+			app, found = nil, append(found, failing("assembly", err))
 		} else {
 			found = append(found, fine("assembly", "%s in %s", amount.Of(len(app.Stacks), "stack"), dir))
 		}

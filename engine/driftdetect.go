@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine/drift"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
@@ -47,7 +48,7 @@ func (e *Engine) Drift(ctx context.Context, opt DriftOptions) *result.DriftRun {
 			err = &InterruptedError{}
 		}
 		run.Outcome, run.Reason = Classify(err)
-		run.Message, run.Remedy = e.config.Secrets.Mask(err.Error()), Remedy(err)
+		run.Message, run.Remedy, run.Page = e.config.Secrets.Mask(err.Error()), Remedy(err), e.page(err)
 	}
 	run.Outcome = cmp.Or(run.Outcome, result.NoChange)
 	e.config.Window.Seal()
@@ -86,7 +87,7 @@ func (e *Engine) drift(ctx context.Context, run *result.DriftRun, opt DriftOptio
 func (e *Engine) driftRefs(ctx context.Context, store *state.Store, opt DriftOptions) ([]state.Ref, error) {
 	recorded := opt.Recorded
 	if opt.App == nil {
-		refs, err := recordedRefs(ctx, store, recorded)
+		refs, err := e.recordedRefs(ctx, store, recorded)
 		if err != nil || recorded.All {
 			return refs, err
 		}
@@ -185,11 +186,11 @@ func (c *comparing) finish(err error) {
 			err = &InterruptedError{}
 		}
 		s.Outcome, s.Reason = Classify(err)
-		s.Message, s.Remedy = c.e.config.Secrets.Mask(err.Error()), Remedy(err)
+		s.Message, s.Remedy, s.Page = c.e.config.Secrets.Mask(err.Error()), Remedy(err), c.e.page(err)
 	case s.Drifted() && c.opt.Mode == result.DriftDetect:
-		s.Outcome = result.Drifted
+		s.Outcome, s.Page = result.Drifted, guide.Drifted.URL(c.e.config.Version)
 	case s.Incomparable(), left > 0 && !s.Declined:
-		s.Outcome = result.Partial
+		s.Outcome, s.Page = result.Partial, guide.Drifted.URL(c.e.config.Version)
 	case s.Settled() > 0:
 		s.Outcome = result.Success
 	default:

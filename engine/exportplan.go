@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine/cloudformation"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
 	"github.com/org/cdkd-action/engine/schema"
@@ -108,6 +109,7 @@ func (x *exporting) read(ctx context.Context) (err error) {
 		return &InputError{
 			What: fmt.Sprintf("operations of an earlier run on %s of stack %s in %s are still open", strings.Join(open, ", "), x.t.Name, x.t.Region),
 			Next: "deploy, which settles them, and export then",
+			Page: guide.OperationOpen,
 		}
 	}
 	journal, err := x.place.ReadJournal(ctx)
@@ -132,6 +134,7 @@ func (x *exporting) secretsGiven() error {
 	return &InputError{
 		What: fmt.Sprintf("stack %s has NoEcho parameters, whose values CloudFormation has to be told: %s", x.t.Name, strings.Join(missing, ", ")),
 		Next: "give them with parameters, as they were deployed",
+		Page: guide.NoEchoNotGiven,
 	}
 }
 
@@ -151,6 +154,7 @@ func (x *exporting) deployed() error {
 	return &InputError{
 		What: fmt.Sprintf("stack %s in %s is not what the app says: %s", x.t.Name, x.t.Region, strings.Join(changed, ", ")),
 		Next: "deploy it first, or export it from the revision of the app that was deployed; diff shows the differences",
+		Page: guide.AppDiffers,
 	}
 }
 
@@ -168,6 +172,7 @@ func (x *exporting) importsThere(ctx context.Context) error {
 			return &InputError{
 				What: fmt.Sprintf("stack %s imports %s, which no CloudFormation stack exports", x.t.Name, i.ExportName),
 				Next: fmt.Sprintf("export stack %s first", i.SourceStack),
+				Page: guide.ImportMissing,
 			}
 		}
 	}
@@ -273,6 +278,7 @@ func (x *exporting) mayTake() error {
 			return &InputError{
 				What: fmt.Sprintf("CloudFormation has a stack %s in %s with other resources already, such as %s", x.there.Name, x.t.Region, have.LogicalID),
 				Next: "name another one with cfn-stack-name",
+				Page: guide.CloudFormationRefused,
 			}
 		}
 	}

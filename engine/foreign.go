@@ -85,7 +85,7 @@ func (w *world) foreignOutput(ctx context.Context, ref template.StackOutput, reg
 	case err != nil:
 		return fail(err)
 	case masked(v), strings.Contains(value.JSON(v), "{{resolve:"):
-		return fail(fmt.Errorf("its value is a secret of account %s, which is not read from here", f.account))
+		return fail(&MaskedError{fmt.Sprintf("its value is a secret of account %s, which is not read from here", f.account)})
 	}
 	return v, nil
 }

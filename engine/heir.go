@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/state"
@@ -103,6 +104,7 @@ func checkNames(stack string, desired []plan.Resource, router *provider.Router) 
 			faults = append(faults, &InputError{
 				What: fmt.Sprintf("%s and %s (%s) have the same name %q: a name belongs to one resource", first, r.LogicalID, r.Type, n.Value),
 				Next: "give one of them another name, or none",
+				Page: guide.SameName,
 			})
 			continue
 		}

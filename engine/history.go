@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -50,6 +51,7 @@ func (e *Engine) RunEvents(ctx context.Context, stack, region, runID string) (*R
 		return nil, &InputError{
 			What: fmt.Sprintf("stack %s has no history of a run %s in %s", stack, runID, region),
 			Next: "events without run lists those that it has",
+			Page: guide.UnknownStack,
 		}
 	}
 	events, err := store.Stack(stack, region).Events(ctx, runID)
@@ -71,7 +73,7 @@ func historyOf(ctx context.Context, store *state.Store, stack, region string) (s
 	}
 	ids, there := found[region]
 	if !there {
-		missing := &InputError{What: fmt.Sprintf("stack %s has no history in state bucket %s", stack, store.Bucket())}
+		missing := &InputError{What: fmt.Sprintf("stack %s has no history in state bucket %s", stack, store.Bucket()), Page: guide.UnknownStack}
 		if root, _, nested := strings.Cut(stack, "~"); nested {
 			missing.Next = "that of a nested stack is part of its top-level stack's, " + root
 		}

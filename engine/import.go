@@ -9,6 +9,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/cloudformation"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
@@ -137,7 +138,7 @@ func (e *Engine) Import(ctx context.Context, opt ImportOptions) (*Imported, erro
 	}
 	if opt.FromCloudFormation {
 		if path != nil {
-			return nil, &InputError{What: fmt.Sprintf("nested stack %s is not taken over by itself", strings.Join(append([]string{t.Name}, path...), "~")), Next: "take over " + t.Name}
+			return nil, &InputError{What: fmt.Sprintf("nested stack %s is not taken over by itself", strings.Join(append([]string{t.Name}, path...), "~")), Next: "take over " + t.Name, Page: guide.StackSelection}
 		}
 		return e.takeOver(ctx, store, t, opt)
 	}
@@ -171,7 +172,7 @@ func (e *Engine) single(ctx context.Context, s Selection, parameters map[string]
 		return target{}, nil, err
 	}
 	if len(sel.targets) != 1 {
-		return target{}, nil, &InputError{What: fmt.Sprintf("%d stacks are selected; one is taken at a time", len(sel.targets)), Next: "name one stack"}
+		return target{}, nil, &InputError{What: fmt.Sprintf("%d stacks are selected; one is taken at a time", len(sel.targets)), Next: "name one stack", Page: guide.StackSelection}
 	}
 	if err := e.expand(ctx, sel, store, noMacros); err != nil {
 		return target{}, nil, err
@@ -250,6 +251,7 @@ func knownIDs(t target, given map[string]string) error {
 	return &InputError{
 		What: fmt.Sprintf("the template of stack %s has no resource %s that could be imported", t.Name, strings.Join(unknown, ", ")),
 		Next: "the ones it has are " + strings.Join(has, ", "),
+		Page: guide.UnknownResource,
 	}
 }
 

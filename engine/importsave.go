@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -117,6 +118,7 @@ func (i *importing) mayRecord() error {
 		return &InputError{
 			What: fmt.Sprintf("stack %s in %s is recorded already", i.t.Name, i.t.Region),
 			Next: "name what is missing with resource; with force the whole record is made anew, and what is not found is dropped from it",
+			Page: guide.RecordedAlready,
 		}
 	}
 	var recorded []string
@@ -131,6 +133,7 @@ func (i *importing) mayRecord() error {
 	return &InputError{
 		What: fmt.Sprintf("stack %s in %s has on record already: %s", i.t.Name, i.t.Region, strings.Join(recorded, ", ")),
 		Next: "leave them out; with force they are recorded as named now, and the resources recorded before are left in AWS",
+		Page: guide.RecordedAlready,
 	}
 }
 

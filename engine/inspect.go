@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
@@ -122,6 +123,7 @@ func showNested(ctx context.Context, store *state.Store, stack, region string, i
 			return &InputError{
 				What: fmt.Sprintf("stack %s has a nested stack %s, of which nothing is recorded", stack, name),
 				Next: "restore its record from the bucket's history; or take the row out with state orphan and resource",
+				Page: guide.UnknownStack,
 			}
 		}
 		in.Nested = append(in.Nested, child)
@@ -156,6 +158,7 @@ func inSeveral(what string, regions []string) error {
 	return &InputError{
 		What: fmt.Sprintf("%s in several regions: %s", what, strings.Join(regions, ", ")),
 		Next: "name one with stack-region",
+		Page: guide.SeveralRegions,
 	}
 }
 
@@ -163,6 +166,7 @@ func notRecorded(stack string, store *state.Store) error {
 	return &InputError{
 		What: fmt.Sprintf("stack %s is not recorded in state bucket %s", stack, store.Bucket()),
 		Next: "state list shows what is",
+		Page: guide.UnknownStack,
 	}
 }
 

@@ -34,6 +34,9 @@ func (e *Engine) List(ctx context.Context, s Selection) ([]Listed, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.secretsInNames(stacks, nil); err != nil {
+		return nil, err
+	}
 	var faults []error
 	for _, stack := range stacks {
 		faults = append(faults, checkTemplate(ctx, stack.Name, stack.Region, stack.AccountID, stack.Template, stack.Nested)...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/macro"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/routine"
@@ -60,6 +61,7 @@ func (e *Engine) expandOne(ctx context.Context, t *target, store *state.Store) e
 			return &InputError{
 				What: fmt.Sprintf("stack %s: a macro makes %s a nested stack, whose template is not in the assembly", t.Name, r.LogicalID),
 				Next: "deploy that application by itself, and hand in what the stack needs of it as a parameter",
+				Page: guide.Macro,
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -34,7 +35,7 @@ func (e *Engine) StateMigrate(ctx context.Context, opt MigrateOptions) (state.Mi
 		From: from, To: to, AccountID: account, DryRun: opt.DryRun, Remove: opt.Remove,
 	})
 	if is[*state.NoBucketError](err) {
-		err = &InputError{What: fmt.Sprintf("there is no state bucket %s to migrate", from), Next: "its name holds the region: name that with region, or the bucket with legacy-bucket"}
+		err = &InputError{What: fmt.Sprintf("there is no state bucket %s to migrate", from), Next: "its name holds the region: name that with region, or the bucket with legacy-bucket", Page: guide.NoStateBucket}
 	}
 	return done, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/state"
 )
@@ -121,7 +122,7 @@ func pendingNamed(place *state.Stack, p *state.Pending, sent map[string]state.En
 			if len(has) > 0 {
 				next = "what is open is about " + strings.Join(has, ", ")
 			}
-			return nil, &InputError{What: fmt.Sprintf("stack %s in %s has nothing open about %s", place.Name, place.Region, id), Next: next}
+			return nil, &InputError{What: fmt.Sprintf("stack %s in %s has nothing open about %s", place.Name, place.Region, id), Next: next, Page: guide.UnknownResource}
 		}
 	}
 	for _, op := range p.Operations {

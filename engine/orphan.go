@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -343,6 +344,7 @@ func rowsThere(place *state.Stack, r *state.Record, ids []string) error {
 			return &InputError{
 				What: fmt.Sprintf("stack %s in %s has no resource %s on record", place.Name, place.Region, id),
 				Next: "the ones it has are " + strings.Join(r.LogicalIDs(), ", "),
+				Page: guide.UnknownResource,
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
 )
@@ -106,6 +107,7 @@ func (e *Engine) OrphanPaths(ctx context.Context, opt OrphanPathOptions) (*Orpha
 				return false, &InputError{
 					What: fmt.Sprintf("an operation of an earlier run on %s of stack %s in %s is still open", id, t.Name, t.Region),
 					Next: "deploy, which settles it; or look what it did and have it forgotten: " + forgetCommand(t.Name, id),
+					Page: guide.OperationOpen,
 				}
 			}
 		}
@@ -189,11 +191,13 @@ func constructs(targets []target, paths []string) (target, []string, error) {
 			What: "no resource of the app tells of which construct it is",
 			Next: "synthesize with path metadata, which --no-path-metadata and the context aws:cdk:enable-path-metadata switch off; or have resources forgotten by logical id: " +
 				"cdkd-action state orphan STACK --resource LOGICAL-ID; the resources are " + strings.Join(pathless, ", "),
+			Page: guide.UnknownResource,
 		}
 	case len(missing) > 0:
 		return target{}, nil, &InputError{
 			What: "the app has no resource at " + strings.Join(missing, ", "),
 			Next: "the paths it has are " + strings.Join(all, ", "),
+			Page: guide.UnknownResource,
 		}
 	case len(stacks) > 1:
 		var names []string
@@ -203,6 +207,7 @@ func constructs(targets []target, paths []string) (target, []string, error) {
 		return target{}, nil, &InputError{
 			What: "the paths are in several stacks: " + strings.Join(names, ", "),
 			Next: "name constructs of one stack at a time; a nested stack is one of its own",
+			Page: guide.StackSelection,
 		}
 	}
 	return stacks[0].t, stacks[0].ids, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/state"
@@ -99,6 +100,7 @@ func (r Replacements) check(sel *selected) error {
 				return &InputError{
 					What: fmt.Sprintf("%s: no selected stack has a resource %q", input.name, entry),
 					Next: "give the logical id in the template, or Stack:LogicalID, with Stack~Child as the stack for what is nested in it",
+					Page: guide.UnknownResource,
 				}
 			}
 		}
@@ -134,6 +136,7 @@ func (d *deployment) recreations(scope *template.Scope, record *state.Record) (m
 		return nil, &InputError{
 			What: fmt.Sprintf("stack %s in %s: not everything can be recreated as asked: %s", d.t.Name, d.t.Region, strings.Join(problems, "; ")),
 			Next: "leave these out, or change what speaks against it",
+			Page: guide.ReplacementRefused,
 		}
 	}
 	return all, nil

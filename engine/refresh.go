@@ -56,7 +56,7 @@ func (e *Engine) RefreshObserved(ctx context.Context, opt RefreshOptions) ([]Ref
 	if err != nil {
 		return nil, err
 	}
-	refs, err := recordedRefs(ctx, store, opt.RecordSelection)
+	refs, err := e.recordedRefs(ctx, store, opt.RecordSelection)
 	if err != nil {
 		return nil, err
 	}

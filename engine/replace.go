@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine/graph"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/awssdk"
@@ -251,7 +252,7 @@ func (d *deployment) fail(c *plan.Change, physicalID string, err error) error {
 	}
 	f := result.Failure{
 		LogicalID: c.LogicalID, Type: c.Type, Path: c.Path, Action: c.Action, PhysicalID: physicalID,
-		Message: d.e.config.Secrets.Mask(err.Error()), Remedy: Remedy(err),
+		Message: d.e.config.Secrets.Mask(err.Error()), Remedy: Remedy(err), Page: cmp.Or(Page(err), guide.ResourceFailed).URL(d.e.config.Version),
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

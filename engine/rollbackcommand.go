@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
@@ -59,6 +60,9 @@ func (e *Engine) Rollback(ctx context.Context, opt RollbackOptions) (*result.Run
 		}
 		return run, e.end(run, err)
 	}
+	if err := e.CheckNames(ref.Stack); err != nil {
+		return run, e.end(run, err)
+	}
 	t := target{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack}
 	d := &deployment{
 		e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
@@ -105,6 +109,7 @@ func rollbackTarget(ctx context.Context, store *state.Store, opt RollbackOptions
 	return nil, &InputError{
 		What: fmt.Sprintf("several stacks have something to roll back: %s", strings.Join(names, ", ")),
 		Next: "name one, and its region with stack-region",
+		Page: guide.StackSelection,
 	}
 }
 
@@ -134,6 +139,7 @@ func noJournal(ctx context.Context, store *state.Store, stack string) error {
 	return &InputError{
 		What: fmt.Sprintf("stack %s has no journal: no deploy of it failed or was interrupted since the last that succeeded", stack),
 		Next: "deploy the version of the app that you want",
+		Page: guide.NothingToRollBack,
 	}
 }
 
@@ -144,6 +150,7 @@ func killed(place *state.Stack) error {
 	return &InputError{
 		What: fmt.Sprintf("stack %s in %s has no journal, but a run of it is not over: it is still at work or was killed, and one that was killed leaves nothing to roll back", place.Name, place.Region),
 		Next: "if nobody is at work on it, deploy, which goes on where that run stopped",
+		Page: guide.NothingToRollBack,
 	}
 }
 
@@ -236,12 +243,13 @@ func (d *deployment) rollable(record *state.Record, journal *state.Journal) erro
 		return notRecorded(d.t.Name, d.store)
 	}
 	if journal == nil || len(journal.Segments) == 0 {
-		return &InputError{What: fmt.Sprintf("stack %s in %s has no journal: there is nothing to roll back", d.t.Name, d.t.Region)}
+		return &InputError{What: fmt.Sprintf("stack %s in %s has no journal: there is nothing to roll back", d.t.Name, d.t.Region), Page: guide.NothingToRollBack}
 	}
 	if record == nil && !undone(journal) {
 		return &InputError{
 			What: fmt.Sprintf("stack %s in %s has a journal and no record at %s", d.t.Name, d.t.Region, d.place.RecordKey()),
 			Next: "restore an earlier version of the record from the bucket's history, or remove the journal to give up the rollback",
+			Page: guide.NothingToRollBack,
 		}
 	}
 	return d.place.Own(record)
@@ -268,6 +276,7 @@ func known(journal *state.Journal, ids []string) error {
 			faults = append(faults, &InputError{
 				What: fmt.Sprintf("orphan: the journal has nothing of a resource %s", id),
 				Next: "name resources that the rollback would change, by their logical ids",
+				Page: guide.NothingToRollBack,
 			})
 		}
 	}
@@ -286,6 +295,7 @@ func (d *deployment) dropFailed(journal *state.Journal, ids []string) error {
 			faults = append(faults, &InputError{
 				What: fmt.Sprintf("drop-failed: no operation on %s is among those that failed in run %s, the latest in the journal of stack %s", id, g.RunID, d.t.Name),
 				Next: "look at rollback-journal.json beside the stack's record",
+				Page: guide.NothingToRollBack,
 			})
 		}
 	}
@@ -320,6 +330,7 @@ func (d *deployment) undoneWithParent(ctx context.Context, journal *state.Journa
 			return &InputError{
 				What: fmt.Sprintf("nested stack %s has its part in run %s of stack %s, and is rolled back with it", d.t.Name, g.RunID, root),
 				Next: fmt.Sprintf("roll back %s", root),
+				Page: guide.NothingToRollBack,
 			}
 		}
 	}
@@ -337,6 +348,7 @@ func (d *deployment) undoJournal(ctx context.Context, journal *state.Journal, op
 		err := u.undoSegment(ctx, journal, g)
 		if is[*state.ConflictError](err) {
 			d.unaddressed("", "", "", err.Error(), "find out who changes the stack, then roll back again: the journal is kept")
+			d.res.Page = d.e.page(err)
 			return nil
 		}
 		if err != nil || u.failed > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/graph"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
@@ -73,6 +74,9 @@ func (e *Engine) selectStacks(s Selection, parameters map[string]string) (*selec
 	if err := a.CheckContext(); err != nil {
 		return nil, err
 	}
+	if err := e.secretsInNames(stacks, parameters); err != nil {
+		return nil, err
+	}
 	if err := e.messages(stacks, s); err != nil {
 		return nil, err
 	}
@@ -80,6 +84,7 @@ func (e *Engine) selectStacks(s Selection, parameters map[string]string) (*selec
 		return nil, &InputError{
 			What: fmt.Sprintf("no selected stack has a parameter %s", strings.Join(unused, ", ")),
 			Next: "check the spelling; Stack:Name=value names the parameter of one stack",
+			Page: guide.UnknownParameter,
 		}
 	}
 	after, err := a.Order(stacks)
@@ -115,11 +120,13 @@ func checkName(name string) error {
 		return &InputError{
 			What: fmt.Sprintf("%q cannot be the name of a stack", name),
 			Next: "give the stack a name of at most 128 letters, digits and hyphens that begins with a letter",
+			Page: guide.StackName,
 		}
 	case state.Reserved(name):
 		return &InputError{
 			What: fmt.Sprintf("%s cannot be the name of a stack: the state bucket has a folder of that name for something else", name),
 			Next: "give the stack another name",
+			Page: guide.StackName,
 		}
 	}
 	return nil
@@ -168,6 +175,7 @@ func (s *selected) inAccount(account string) error {
 	return &InputError{
 		What: fmt.Sprintf("the credentials are of account %s, but %s", account, strings.Join(other, ", ")),
 		Next: "use credentials of that account, or select other stacks",
+		Page: guide.WrongAccount,
 	}
 }
 
@@ -217,7 +225,7 @@ func (e *Engine) notStarted(t target, o graph.Outcome) *result.Stack {
 	switch {
 	case o.Err != nil:
 		e.explain(o.Err)
-		s.Reason, s.Message, s.Remedy = result.ReasonInternal, o.Err.Error(), Remedy(o.Err)
+		s.Reason, s.Message, s.Remedy, s.Page = result.ReasonInternal, o.Err.Error(), Remedy(o.Err), e.page(o.Err)
 	case o.Status == graph.Skipped:
 		s.Message = "not started: a stack that it depends on did not get done"
 	default:

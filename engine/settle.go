@@ -498,7 +498,7 @@ func (d *deployment) refuseUnresolved() error {
 		}
 		d.res.Failures = append(d.res.Failures, result.Failure{
 			LogicalID: c.LogicalID, Type: c.Type, Path: c.Path, Action: c.Action, PhysicalID: c.PhysicalID,
-			Message: d.e.config.Secrets.Mask(u.Error()), Remedy: u.Remedy(),
+			Message: d.e.config.Secrets.Mask(u.Error()), Remedy: u.Remedy(), Page: d.e.page(u),
 		})
 		d.res.Counts.Failed++
 		if first == nil {

@@ -43,7 +43,7 @@ func (e *Engine) StateDestroy(ctx context.Context, stacks RecordSelection, opt D
 	if err != nil {
 		return run, e.end(run, err)
 	}
-	refs, err := recordedTargets(reads, store, stacks)
+	refs, err := e.recordedTargets(reads, store, stacks)
 	if err != nil {
 		return run, e.end(run, err)
 	}
@@ -62,9 +62,9 @@ func (e *Engine) StateDestroy(ctx context.Context, stacks RecordSelection, opt D
 
 // recordedTargets is recordedRefs for a destroy: a nested stack goes with the
 // one that it is nested in, where that goes too.
-func recordedTargets(ctx context.Context, store *state.Store, stacks RecordSelection) ([]state.Ref, error) {
+func (e *Engine) recordedTargets(ctx context.Context, store *state.Store, stacks RecordSelection) ([]state.Ref, error) {
 	stacks.remains = true
-	refs, err := recordedRefs(ctx, store, stacks)
+	refs, err := e.recordedRefs(ctx, store, stacks)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func recordedTargets(ctx context.Context, store *state.Store, stacks RecordSelec
 
 // recordedRefs finds the records that are meant, and refuses what is not there
 // before anything is done.
-func recordedRefs(ctx context.Context, store *state.Store, stacks RecordSelection) ([]state.Ref, error) {
+func (e *Engine) recordedRefs(ctx context.Context, store *state.Store, stacks RecordSelection) ([]state.Ref, error) {
 	all, err := store.List(ctx)
 	if err != nil {
 		return nil, err
@@ -109,6 +109,11 @@ func recordedRefs(ctx context.Context, store *state.Store, stacks RecordSelectio
 			refs = add(refs, found[0])
 		default:
 			return nil, inSeveral(fmt.Sprintf("stack %s is recorded", name), regions)
+		}
+	}
+	for _, r := range refs {
+		if err := e.CheckNames(r.Stack); err != nil {
+			return nil, err
 		}
 	}
 	return refs, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/cloudformation"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
@@ -129,6 +130,7 @@ func (i *importing) notThere(ctx context.Context, cfn *cloudformation.Client) er
 	missing := &InputError{
 		What: fmt.Sprintf("CloudFormation has no stack %s in %s", i.out.CloudFormation, i.t.Region),
 		Next: "name the stack with cfn-stack-name, or its region with region",
+		Page: guide.CloudFormationRefused,
 	}
 	switch {
 	case i.before.record == nil && begun != nil:
@@ -201,6 +203,7 @@ func (i *importing) deployedFrom(live *cloudformation.Live) error {
 	return &InputError{
 		What: fmt.Sprintf("CloudFormation does not show the values of NoEcho parameters of stack %s: %s", live.Name, strings.Join(missing, ", ")),
 		Next: "give them with parameters, as they were deployed",
+		Page: guide.NoEchoNotGiven,
 	}
 }
 

@@ -100,7 +100,7 @@ func (w *world) usable(logicalID string, row *state.Resource, what string, ask f
 		return nil, nil
 	}
 	if w.strict && !w.masks {
-		return nil, fmt.Errorf("%s of %s (%s) is secret and only its mask is recorded: it can be used again after the resource was updated", what, logicalID, row.ResourceType)
+		return nil, &MaskedError{fmt.Sprintf("%s of %s (%s) is secret and only its mask is recorded: it can be used again after the resource was updated", what, logicalID, row.ResourceType)}
 	}
 	return template.NoEcho{Value: secret.Masked}, nil
 }
@@ -229,6 +229,11 @@ func (e *NoAttributeError) Error() string {
 	return fmt.Sprintf("%s (%s) has no attribute %s", e.LogicalID, e.Type, e.Attribute)
 }
 
+// A MaskedError says that a value is needed that is secret and not recorded.
+type MaskedError struct{ What string }
+
+func (e *MaskedError) Error() string { return e.What }
+
 // An ImportError says that nobody exports what a stack imports.
 type ImportError struct {
 	Name, Region string
@@ -258,7 +263,7 @@ func (w *world) Import(ctx context.Context, name string) (any, error) {
 	}
 	if found {
 		if w.strict && !w.masks && masked(e.Value) {
-			return nil, fmt.Errorf("export %s of stack %s is secret and only its mask is recorded, so that it cannot be imported", name, e.ProducerStack)
+			return nil, &MaskedError{fmt.Sprintf("export %s of stack %s is secret and only its mask is recorded, so that it cannot be imported", name, e.ProducerStack)}
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -313,7 +318,7 @@ func (w *world) StackOutput(ctx context.Context, ref template.StackOutput) (any,
 		return nil, err
 	}
 	if w.strict && !w.masks && masked(v) {
-		return nil, fmt.Errorf("output %s of stack %s is secret and only its mask is recorded, so that it cannot be read", ref.OutputName, ref.StackName)
+		return nil, &MaskedError{fmt.Sprintf("output %s of stack %s is secret and only its mask is recorded, so that it cannot be read", ref.OutputName, ref.StackName)}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

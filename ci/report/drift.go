@@ -115,7 +115,7 @@ func DriftText(run *result.DriftRun) string {
 		t.driftedStack(run, s)
 	}
 	b := string(t)
-	if text := messageText(run.Message, run.Remedy, ""); text != "" {
+	if text := messageText(run.Message, run.Remedy, "") + seeText(driftPages(run)); text != "" {
 		b += "\n" + text
 	}
 	b += "\n" + DriftTitle(run)
@@ -202,10 +202,12 @@ func DriftJSON(run *result.DriftRun) (string, error) {
 	setText(o, "failureReason", string(run.Reason))
 	setText(o, "message", run.Message)
 	setText(o, "remedy", run.Remedy)
+	setText(o, "page", run.Page)
 	o.Set("stacks", list(run.Stacks, func(s *result.DriftedStack) *value.Object {
 		n := value.NewObject("stackName", s.Name, "region", s.Region, "outcome", string(s.Outcome), "drifted", s.Drifted())
 		setText(n, "message", s.Message)
 		setText(n, "remedy", s.Remedy)
+		setText(n, "page", s.Page)
 		setTrue(n, "declined", s.Declined)
 		n.Set("resources", list(s.Resources, func(r result.DriftedResource) *value.Object { return driftedNode(run, r) }))
 		return n
@@ -262,6 +264,7 @@ func DriftMarkdown(run *result.DriftRun) string {
 		}
 		p.driftedStack(run, s)
 	}
+	p.see(driftPages(run))
 	return p.b.String()
 }
 

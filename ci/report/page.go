@@ -52,6 +52,7 @@ func body(run *result.Run) string {
 	for _, s := range run.Stacks {
 		p.trouble(s)
 	}
+	p.see(pagesOf(run))
 	if planned(run) {
 		p.destructive()
 		p.exposures()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
@@ -125,6 +126,8 @@ func templatesRun() *result.Run {
 	return r
 }
 
+func guideTo(name guide.Page) string { return name.URL("1.2.3") }
+
 func failedRun() *result.Run {
 	r := &result.Run{Command: "deploy", RunID: "20261129T120000000Z-0a1b2c3d", Duration: 83*time.Second + 420*time.Millisecond}
 	r.Add(&result.Stack{Name: "Network", Region: "eu-west-1", Outcome: result.Success, Changed: true,
@@ -135,7 +138,7 @@ func failedRun() *result.Run {
 		Plan: shop(), Counts: result.Counts{Failed: 1, Unchanged: 5}, After: shopOrder(), Timeline: shopTimeline(),
 		Failures: []result.Failure{{LogicalID: "Topic", Type: "AWS::SNS::Topic", Path: "Shop/Topic/Resource", Action: plan.Create,
 			Message: "InvalidParameter: Invalid parameter: Topic Name\nRequest id: 1234 (token=abcdef123456)",
-			Remedy:  "choose a name of at most 256 characters; ask @platform about #42"}},
+			Remedy:  "choose a name of at most 256 characters; ask @platform about #42", Page: guideTo("aws-refused")}},
 		Warnings: []string{"the record was written by an older version"}})
 	return r
 }
@@ -156,7 +159,7 @@ func shopTimeline() []result.Span {
 
 func partialRun() *result.Run {
 	r := &result.Run{Command: "destroy", Duration: 4 * time.Second}
-	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Partial, Changed: true, Counts: result.Counts{Deleted: 3, Skipped: 1},
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Partial, Changed: true, Counts: result.Counts{Deleted: 3, Skipped: 1}, Page: guideTo("left-over"),
 		Unaddressed: []result.Unaddressed{{Stack: "Shop", LogicalID: "Bucket", Type: "AWS::S3::Bucket", PhysicalID: "shop-bucket",
 			Reason: "it is not empty", Remedy: "empty it and run destroy again"}}})
 	return r
@@ -201,7 +204,7 @@ func severalRun() *result.Run {
 
 func refusedRun() *result.Run {
 	r := &result.Run{Command: "destroy"}
-	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Partial,
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Partial, Page: guideTo("export-in-use"),
 		Unaddressed: []result.Unaddressed{{Stack: "Shop", Reason: "stack Shop exports what other stacks import: Web in eu-west-1 (Url)",
 			Remedy: "destroy those stacks first, or in the same run"}}})
 	return r
@@ -210,7 +213,7 @@ func refusedRun() *result.Run {
 func lockedRun() *result.Run {
 	r := &result.Run{Command: "deploy"}
 	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Locked, Reason: result.ReasonLock,
-		Message: "stack Shop in eu-west-1 is locked", Remedy: "wait for the other run, or unlock when it is known to be dead",
+		Message: "stack Shop in eu-west-1 is locked", Remedy: "wait for the other run, or unlock when it is known to be dead", Page: guideTo("lock-held"),
 		Lock: &result.Lock{Owner: "gh-123-1-abc", Operation: "deploy", Stack: "Shop", Region: "eu-west-1", ExpiresAt: 1795953600000, RunURL: "https://github.com/acme/shop/actions/runs/123"}})
 	return r
 }

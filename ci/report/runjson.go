@@ -33,6 +33,7 @@ func JSON(run *result.Run) (string, error) {
 	setText(o, "failureReason", string(run.Reason))
 	setText(o, "message", run.Message)
 	setText(o, "remedy", run.Remedy)
+	setText(o, "page", run.Page)
 	o.Set("durationMs", value.Int(run.Duration.Milliseconds()))
 	o.Set("stacks", stacks)
 	b, err := value.MarshalIndent(shownJSON(o))
@@ -44,6 +45,7 @@ func stackNode(s *result.Stack) (*value.Object, error) {
 	setText(o, "failureReason", string(s.Reason))
 	setText(o, "message", s.Message)
 	setText(o, "remedy", s.Remedy)
+	setText(o, "page", s.Page)
 	setTrue(o, "rolledBack", s.RolledBack)
 	setTrue(o, "rollbackIncomplete", s.RollbackIncomplete)
 	o.Set("changed", s.Changed)
@@ -58,6 +60,7 @@ func stackNode(s *result.Stack) (*value.Object, error) {
 		setText(n, "physicalId", f.PhysicalID)
 		n.Set("message", f.Message)
 		setText(n, "remedy", f.Remedy)
+		setText(n, "page", f.Page)
 		return n
 	}))
 	unaddressed, err := value.From(append([]result.Unaddressed{}, s.Unaddressed...))

@@ -29,6 +29,7 @@ func Text(run *result.Run) string {
 	for _, s := range run.Stacks {
 		trouble += stackText(s)
 	}
+	trouble += seeText(pagesOf(run))
 	if trouble != "" {
 		b.WriteString("\n" + trouble)
 	}

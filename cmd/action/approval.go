@@ -213,7 +213,7 @@ func (s *step) checkReviewed(ctx context.Context) error {
 	if len(plans) > 0 && run.Outcome.ExitCode() == 0 {
 		if err := s.reviewed(ctx, run); err != nil {
 			run.Outcome, run.Reason = engine.Classify(err)
-			run.Message, run.Remedy = s.secrets.Mask(err.Error()), engine.Remedy(err)
+			run.Message, run.Remedy, run.Page = s.secrets.Mask(err.Error()), engine.Remedy(err), page(err)
 		}
 	}
 	return s.finish(run)

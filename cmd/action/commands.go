@@ -223,7 +223,7 @@ func (s *step) forceUnlock(ctx context.Context) error {
 	for _, u := range done {
 		if u.Err != nil {
 			failed = true
-			s.surface.Error(ci.Annotation{Title: "Stack " + unlockSubject(u), Message: s.explained(u.Err)})
+			s.surface.Error(s.annotation("Stack "+unlockSubject(u), u.Err))
 		}
 		removed = removed || u.There && u.Err == nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/github"
 	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/result"
 )
 
@@ -44,7 +45,7 @@ func (s *step) say(opt github.Options, own report.Section) (over bool) {
 	own.Name, own.Title, own.Body = s.surface.Redact(own.Name), s.surface.Redact(own.Title), s.surface.Redact(own.Body)
 	url, err := github.Comment(ctx, s.surface.Getenv, opt, own)
 	if err != nil {
-		s.surface.Notice(ci.Annotation{Title: "Pull request comment", Message: err.Error()})
+		s.surface.Notice(ci.Annotation{Title: "Pull request comment", Message: err.Error(), Page: guide.GitHub.URL(version)})
 		return !s.window.Interrupted()
 	}
 	if url != "" {

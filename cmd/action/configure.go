@@ -16,6 +16,7 @@ import (
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/synth"
@@ -110,6 +111,7 @@ func (s *step) assembly(ctx context.Context) (string, error) {
 		return "", &engine.InputError{
 			What: noFolder(app.Command, s.in.WorkingDirectory),
 			Next: "run `npx cdk synth` in an earlier step and name the folder that it wrote (cdk.out by default), or name the command that runs the app",
+			Page: guide.NoApp,
 		}
 	}
 	overrides, err := synth.ParseContext(s.in.Context)

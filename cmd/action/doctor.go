@@ -16,6 +16,7 @@ import (
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/child"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/synth"
 	"github.com/org/cdkd-action/engine/value"
@@ -45,7 +46,7 @@ func (s *step) doctor(ctx context.Context) error {
 		}
 	}
 	if failed > 0 {
-		return s.failed(fmt.Sprintf("%d of %s failed", failed, amount.Of(len(found), "check")))
+		return s.failed(guide.ChecksFailed, fmt.Sprintf("%d of %s failed", failed, amount.Of(len(found), "check")))
 	}
 	s.done(false)
 	return nil

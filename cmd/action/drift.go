@@ -8,6 +8,7 @@ import (
 	"github.com/org/cdkd-action/ci/github"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/result"
 )
 
@@ -59,21 +60,21 @@ func (s *step) finishDrift(ctx context.Context, run *result.DriftRun) error {
 }
 
 func (s *step) annotateDrift(run *result.DriftRun) {
-	explain := func(title, message, remedy string) {
+	explain := func(title, message, remedy, page string) {
 		if remedy != "" {
 			message += "\nwhat to do: " + remedy
 		}
-		s.surface.Error(ci.Annotation{Title: title, Message: message})
+		s.surface.Error(ci.Annotation{Title: title, Message: message, Page: page})
 	}
 	if run.Message != "" {
-		explain("cdkd-action", run.Message, run.Remedy)
+		explain("cdkd-action", run.Message, run.Remedy, run.Page)
 	}
 	for _, st := range run.Stacks {
 		title := "Stack " + st.Name + " (" + st.Region + ")"
 		if st.Message != "" {
-			explain(title, st.Message, st.Remedy)
+			explain(title, st.Message, st.Remedy, st.Page)
 		} else if code := st.Outcome.ExitCode(); code != 0 {
-			s.surface.Error(ci.Annotation{Title: title, Message: report.DriftTitle(&result.DriftRun{
+			s.surface.Error(ci.Annotation{Title: title, Page: st.Page, Message: report.DriftTitle(&result.DriftRun{
 				Mode: run.Mode, DryRun: run.DryRun, Outcome: st.Outcome, Stacks: []*result.DriftedStack{st},
 			})})
 		}
@@ -122,7 +123,7 @@ func (s *step) keepDriftIssues(ctx context.Context, run *result.DriftRun) {
 	}
 	urls, err := github.Issues(ctx, s.surface.Getenv, github.Options{Client: s.githubClient(), Rest: "The whole report is in " + s.summaryLink() + "."}, issues)
 	if err != nil {
-		s.surface.Notice(ci.Annotation{Title: "Issues", Message: err.Error()})
+		s.surface.Notice(ci.Annotation{Title: "Issues", Message: err.Error(), Page: guide.GitHub.URL(version)})
 	}
 	for _, url := range urls {
 		s.log.Info().Msg("issue: " + report.Line(url))

@@ -11,6 +11,7 @@ import (
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/github"
 	"github.com/org/cdkd-action/ci/report"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
@@ -39,7 +40,7 @@ func (s *step) beginEnvironment() *environment {
 			e.id = id
 			s.memory.keep(keptDeployment, strconv.FormatInt(id, 10))
 		}
-		s.notice(err)
+		s.notice(err, guide.GitHub)
 	})
 	return e
 }
@@ -72,15 +73,15 @@ func (s *step) endDeployment(id int64, status github.DeploymentStatus) {
 	}
 	status.Description = s.surface.Redact(status.Description)
 	err := github.SetDeploymentStatus(context.Background(), s.surface.Getenv, opt, id, status)
-	s.notice(err)
+	s.notice(err, guide.GitHub)
 	if err == nil {
 		s.memory.keep(keptDeployment, "")
 	}
 }
 
-func (s *step) notice(err error) {
+func (s *step) notice(err error, page guide.Page) {
 	if err != nil {
-		s.surface.Notice(ci.Annotation{Title: "Deployment", Message: err.Error()})
+		s.surface.Notice(ci.Annotation{Title: "Deployment", Message: err.Error(), Page: page.URL(version)})
 	}
 }
 
@@ -95,7 +96,7 @@ func (s *step) environmentURL(run *result.Run) string {
 		text = outputNamed(run, text)
 	}
 	if at, err := url.Parse(text); err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
-		s.notice(fmt.Errorf("environment-url: %s is neither an address that begins with https:// nor Stack.Output of a stack that was deployed and has one there", report.Line(s.in.EnvironmentURL)))
+		s.notice(fmt.Errorf("environment-url: %s is neither an address that begins with https:// nor Stack.Output of a stack that was deployed and has one there", report.Line(s.in.EnvironmentURL)), guide.Inputs)
 		return ""
 	}
 	return text

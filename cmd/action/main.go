@@ -56,7 +56,7 @@ func (s *step) contained(command func() int) (code int) {
 	if fault == nil {
 		return code
 	}
-	s.surface.Error(ci.Annotation{Title: "Internal error", Message: s.explained(fault)})
+	s.surface.Error(s.annotation("Internal error", fault))
 	s.surface.Print(trace(fault))
 	s.set("outcome", string(result.Failed))
 	s.set("failure-reason", string(result.ReasonInternal))
@@ -87,7 +87,7 @@ func (s *step) command(args []string) (code int) {
 	default:
 		// Nothing was run: the inputs are wrong, all of what is wrong with them
 		// is in the error.
-		surface.Error(ci.Annotation{Title: "Inputs", Message: err.Error()})
+		surface.Error(s.annotation("Inputs", err))
 		s.set("outcome", string(result.Failed))
 		s.set("failure-reason", string(result.ReasonInput))
 		s.set("exit-code", "1")
@@ -99,7 +99,7 @@ func (s *step) command(args []string) (code int) {
 func runPost(window *signals.Window, surface *ci.Surface) {
 	s := newStep(window, surface)
 	if fault := routine.Try(s.runPost); fault != nil {
-		surface.Warning(ci.Annotation{Title: "Post step", Message: s.explained(fault)})
+		surface.Warning(s.annotation("Post step", fault))
 		surface.Print(trace(fault))
 	}
 }

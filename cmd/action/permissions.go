@@ -8,6 +8,7 @@ import (
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/permission"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -47,7 +48,7 @@ func (s *step) permissions(ctx context.Context) error {
 	case err != nil:
 		return s.refusal(err)
 	case len(p.Missing) > 0:
-		return s.failed(report.Line(p.Caller) + " lacks " + report.Line(strings.Join(p.Missing, ", ")))
+		return s.failed(guide.PermissionsMissing, report.Line(p.Caller)+" lacks "+report.Line(strings.Join(p.Missing, ", ")))
 	case len(p.Unknown) > 0:
 		return s.partial()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/org/cdkd-action/ci/github"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/signals"
@@ -169,11 +170,11 @@ func (s *step) tellOfPost(kept memento, message, remedy string, left []engine.Af
 	}
 	run := &result.Run{Command: reportedAs(s.in.Command), RunID: kept.run, Outcome: result.Cancelled}
 	if len(kept.stacks) == 0 {
-		run.Message, run.Remedy = message, remedy
+		run.Message, run.Remedy, run.Page = message, remedy, guide.Interrupted.URL(version)
 	}
 	news := left == nil && len(kept.stacks) > 0
 	for _, ref := range kept.stacks {
-		st := &result.Stack{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack, Outcome: result.Cancelled, Message: message, Remedy: remedy}
+		st := &result.Stack{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack, Outcome: result.Cancelled, Message: message, Remedy: remedy, Page: guide.Interrupted.URL(version)}
 		for _, a := range left {
 			if a.Ref == ref {
 				news = s.tellOfStack(st, a) || news
@@ -199,6 +200,7 @@ func (s *step) tellOfStack(st *result.Stack, a engine.Aftermath) (news bool) {
 	switch {
 	case a.Err != nil:
 		st.Message, st.Remedy = s.secrets.Mask(a.Err.Error()), "wait until the lock is free, then run the same command again; it goes on from what is recorded"
+		st.Page = page(a.Err)
 		if remedy := engine.Remedy(a.Err); remedy != "" {
 			st.Remedy = remedy
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/amount"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -30,7 +31,7 @@ func (s *step) stateRefresh(ctx context.Context) error {
 		if r.Err != nil && err == nil {
 			err = r.Err
 		} else if r.Err != nil {
-			s.surface.Error(ci.Annotation{Title: "Stack " + refText(r.Ref), Message: s.explained(r.Err)})
+			s.surface.Error(s.annotation("Stack "+refText(r.Ref), r.Err))
 		}
 		for _, row := range r.Resources {
 			switch row.Refresh {
@@ -48,7 +49,7 @@ func (s *step) stateRefresh(ctx context.Context) error {
 	if failed == 0 || shown != nil {
 		return shown
 	}
-	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: fmt.Sprintf("%s could not be read; what is recorded stays", amount.Of(failed, "resource"))})
+	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: fmt.Sprintf("%s could not be read; what is recorded stays", amount.Of(failed, "resource")), Page: guide.NotReadable.URL(version)})
 	return s.partial()
 }
 

@@ -32,7 +32,9 @@ func TestMain(m *testing.M) {
 // sandbox has the state bucket "state" and the CDK's asset bucket; the order
 // shop's assemblies lie in shop/.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+	said := newTold()
+	t.Cleanup(func() { said.check(t) }) // when the scripts, which run side by side, are over
+	testscript.RunT(scripted{t, said}, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: func(env *testscript.Env) error { return setUp(t, env) },
 		Cmds:  scriptCommands,

@@ -8,6 +8,7 @@ import (
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -38,7 +39,7 @@ func (s *step) scrubbed(all []engine.Scrubbed) error {
 	for _, r := range all {
 		if r.Err != nil {
 			left = append(left, refText(r.Ref))
-			s.surface.Error(ci.Annotation{Title: "Stack " + refText(r.Ref), Message: s.explained(r.Err)})
+			s.surface.Error(s.annotation("Stack "+refText(r.Ref), r.Err))
 		}
 		if len(r.Keys) > 0 {
 			named = append(named, refText(r.Ref))
@@ -47,23 +48,23 @@ func (s *step) scrubbed(all []engine.Scrubbed) error {
 	}
 	s.done(found && !s.in.DryRun)
 	if found {
-		s.surface.Warning(ci.Annotation{Title: "Secrets", Message: "secrets stood in clear in the state bucket; whoever could read it may know them: rotate them"})
+		s.surface.Warning(ci.Annotation{Title: "Secrets", Message: "secrets stood in clear in the state bucket; whoever could read it may know them: rotate them", Page: guide.SecretsRecorded.URL(version)})
 	}
 	switch {
 	case left != nil:
 		s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: "not scrubbed, or not all: " + strings.Join(left, ", ")})
 		return s.partial()
 	case named != nil && !s.in.DryRun:
-		return s.failed("names of what is recorded hold a secret, and are not changed; rename them in the app and deploy: " + strings.Join(named, ", "))
+		return s.failed(guide.SecretInName, "names of what is recorded hold a secret, and are not changed; rename them in the app and deploy: "+strings.Join(named, ", "))
 	case found && s.in.Fail:
-		return s.failed("secrets were found in what is recorded")
+		return s.failed(guide.SecretsRecorded, "secrets were found in what is recorded")
 	}
 	return nil
 }
 
 // failed ends a command that did its work and has to say no.
-func (s *step) failed(message string) error {
-	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: message})
+func (s *step) failed(page guide.Page, message string) error {
+	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: message, Page: page.URL(version)})
 	s.set("outcome", string(result.Failed))
 	s.set("exit-code", fmt.Sprint(result.Failed.ExitCode()))
 	return ended(result.Failed.ExitCode())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -74,6 +75,9 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 		return s.refuse(err)
 	}
 	if s.engine, err = s.newEngine(ctx, owner); err != nil {
+		return s.refuse(err)
+	}
+	if err := s.engine.CheckNames(s.in.Stacks...); err != nil {
 		return s.refuse(err)
 	}
 	defer s.handOverWorkspace()
@@ -228,13 +232,22 @@ func (s *step) check(err error) {
 	}
 }
 
-// explained is an error with what to do about it.
-func (s *step) explained(err error) string {
+// annotation explains an error: what to do about it, and where more is said.
+func (s *step) annotation(title string, err error) ci.Annotation {
 	message := s.secrets.Mask(err.Error())
 	if remedy := engine.Remedy(err); remedy != "" {
 		message += "\nwhat to do: " + remedy
 	}
-	return message
+	return ci.Annotation{Title: title, Message: message, Page: page(err)}
+}
+
+// page is where the page about an error is, "" when there is none.
+func page(err error) string {
+	name := engine.Page(err)
+	if given, ok := errors.AsType[*ci.InputError](err); ok {
+		name = given.Page()
+	}
+	return name.URL(version)
 }
 
 // refuse ends the step because of an error that belongs to no stack. Who asked
@@ -244,6 +257,9 @@ func (s *step) refuse(err error) error {
 		outcome, reason := engine.Classify(err)
 		o := value.NewObject("command", string(s.in.Command), "outcome", string(outcome),
 			"failureReason", string(reason), "message", s.secrets.Mask(err.Error()), "remedy", engine.Remedy(err))
+		if at := page(err); at != "" {
+			o.Set("page", at)
+		}
 		if b, err := value.MarshalIndent(o); err == nil {
 			s.surface.Print(string(b))
 		}
@@ -254,7 +270,7 @@ func (s *step) refuse(err error) error {
 // refusal is refuse where the result was printed already.
 func (s *step) refusal(err error) error {
 	outcome, reason := engine.Classify(err)
-	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: s.explained(err)})
+	s.surface.Error(s.annotation("cdkd-action", err))
 	s.set("outcome", string(outcome))
 	s.set("failure-reason", string(reason))
 	s.set("exit-code", fmt.Sprint(outcome.ExitCode()))

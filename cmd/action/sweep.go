@@ -14,6 +14,7 @@ import (
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/amount"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -45,6 +46,7 @@ func (s *step) sweep(ctx context.Context) error {
 		return s.refuse(&engine.InputError{
 			What: fmt.Sprintf("nothing was destroyed, because it is not known which pull requests are closed: %v", err),
 			Next: "give github-token a token that may read pull requests (in a workflow the job needs the permission pull-requests: read), or destroy the stacks by name with state destroy",
+			Page: guide.GitHub,
 		})
 	}
 	var gone []state.Ref

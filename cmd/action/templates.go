@@ -7,6 +7,7 @@ import (
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/github"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/result"
 )
 
@@ -21,6 +22,7 @@ func (s *step) comparedTemplates(ctx context.Context) (*result.Run, error) {
 		return nil, &engine.InputError{
 			What: fmt.Sprintf("base-app %q is no folder in %s, and without AWS credentials there is nothing else to compare with", s.in.BaseApp, s.in.WorkingDirectory),
 			Next: "synthesize the app of the base branch in an earlier step and name the folder that it wrote",
+			Page: guide.NoApp,
 		}
 	}
 	sel, err := s.selection(ctx)

@@ -49,6 +49,16 @@ func New(config aws.Config) *Resolver {
 	return &Resolver{config: config, asked: map[string]*answer{}, region: map[string]*Resolver{}}
 }
 
+// An Error says that what a template refers to could not be had.
+type Error struct {
+	Doing string
+	Err   error
+}
+
+func (e *Error) Error() string { return e.Doing + ": " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
 // once asks a question that others may be asking at the same time. An error is
 // not remembered: its cause may pass. That of a throttle is waited out.
 func (r *Resolver) once(ctx context.Context, question string, ask func() (any, bool, error)) (any, bool, error) {
@@ -146,11 +156,11 @@ func (r *Resolver) SSMParameters(ctx context.Context, names []string) (map[strin
 			return ssm.NewFromConfig(r.config).GetParameters(ctx, &ssm.GetParametersInput{Names: group})
 		})
 		if err != nil {
-			return nil, fmt.Errorf("read SSM parameters %s: %w", strings.Join(group, ", "), err)
+			return nil, &Error{"read SSM parameters " + strings.Join(group, ", "), err}
 		}
 		for _, p := range out.Parameters {
 			if p.Type == ssmtypes.ParameterTypeSecureString {
-				return nil, fmt.Errorf("SSM parameter %s is a SecureString: a template parameter cannot take it; use a dynamic reference", aws.ToString(p.Name))
+				return nil, &Error{"read SSM parameter " + aws.ToString(p.Name), errors.New("it is a SecureString, which a template parameter cannot take; use a dynamic reference")}
 			}
 			values[aws.ToString(p.Name)] = aws.ToString(p.Value)
 			// A parameter asked for by version, label or ARN comes back under its name.
@@ -168,7 +178,7 @@ func (r *Resolver) SSMParameters(ctx context.Context, names []string) (map[strin
 			}
 		}
 		if missing != nil {
-			return nil, fmt.Errorf("there is no SSM parameter %s in %s", strings.Join(missing, ", "), r.config.Region)
+			return nil, &Error{"read SSM parameters in " + r.config.Region, errors.New("there is no " + strings.Join(missing, ", "))}
 		}
 	}
 	return values, nil
@@ -185,10 +195,10 @@ func (r *Resolver) Dynamic(ctx context.Context, service, reference string) (text
 		case "ssm", "ssm-secure":
 			return r.parameter(ctx, service, reference, true)
 		}
-		return nil, false, fmt.Errorf("{{resolve:%s:…}}: there is no such service; CloudFormation knows ssm, ssm-secure and secretsmanager", service)
+		return nil, false, errors.New("there is no such service; CloudFormation knows ssm, ssm-secure and secretsmanager")
 	})
 	if err != nil {
-		return "", false, err
+		return "", false, &Error{"resolve {{resolve:" + service + ":" + reference + "}}", err}
 	}
 	return v.(string), secret, nil
 }
@@ -219,11 +229,11 @@ func (r *Resolver) Plain(ctx context.Context, region, name string) (text string,
 func (r *Resolver) parameter(ctx context.Context, service, name string, decrypt bool) (any, bool, error) {
 	out, err := ssm.NewFromConfig(r.config).GetParameter(ctx, &ssm.GetParameterInput{Name: &name, WithDecryption: aws.Bool(decrypt)})
 	if err != nil {
-		return nil, false, fmt.Errorf("resolve {{resolve:%s:%s}}: %w", service, name, err)
+		return nil, false, err
 	}
 	kind := out.Parameter.Type
 	if service == "ssm-secure" && kind != ssmtypes.ParameterTypeSecureString {
-		return nil, false, fmt.Errorf("resolve {{resolve:%s:%s}}: the parameter is no SecureString; use {{resolve:ssm:…}}", service, name)
+		return nil, false, errors.New("the parameter is no SecureString; use {{resolve:ssm:…}}")
 	}
 	public := kind == ssmtypes.ParameterTypeString || kind == ssmtypes.ParameterTypeStringList
 	return aws.ToString(out.Parameter.Value), !public, nil
@@ -237,17 +247,17 @@ func (r *Resolver) secretsManager(ctx context.Context, reference string) (string
 	id, part := reference, make([]string, 3)
 	if i := slices.IndexFunc(segments, func(s string) bool { return s == "SecretString" || s == "SecretBinary" }); i >= 0 {
 		if segments[i] == "SecretBinary" {
-			return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: only SecretString can be referred to", reference)
+			return "", errors.New("only SecretString can be referred to")
 		}
 		if len(segments) > i+4 {
-			return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: after SecretString come a JSON key, a version stage and a version id, and nothing else", reference)
+			return "", errors.New("after SecretString come a JSON key, a version stage and a version id, and nothing else")
 		}
 		id = strings.Join(segments[:i], ":")
 		copy(part, segments[i+1:])
 	}
 	key, stage, version := part[0], part[1], part[2]
 	if id == "" {
-		return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: it names no secret", reference)
+		return "", errors.New("it names no secret")
 	}
 
 	in := &secretsmanager.GetSecretValueInput{SecretId: &id}
@@ -261,18 +271,18 @@ func (r *Resolver) secretsManager(ctx context.Context, reference string) (string
 	if f := strings.Split(id, ":"); f[0] == "arn" {
 		// A secret's name has no colon, so that one of these means another form.
 		if len(f) != 7 || !regionName.MatchString(f[3]) {
-			return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: %s is not the ARN of a secret", reference, id)
+			return "", fmt.Errorf("%s is not the ARN of a secret", id)
 		}
 		from = r.in(f[3])
 	} else if len(f) > 1 {
-		return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: what follows the secret's name has to be SecretString", reference)
+		return "", errors.New("what follows the secret's name has to be SecretString")
 	}
 	out, err := secretsmanager.NewFromConfig(from.config).GetSecretValue(ctx, in)
 	if err != nil {
-		return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: %w", reference, err)
+		return "", err
 	}
 	if out.SecretString == nil {
-		return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: the secret holds no text", reference)
+		return "", errors.New("the secret holds no text")
 	}
 	if key == "" {
 		return *out.SecretString, nil
@@ -280,11 +290,11 @@ func (r *Resolver) secretsManager(ctx context.Context, reference string) (string
 	// What is wrong with the text must not be quoted: it is the secret.
 	o, err := value.ParseObject([]byte(*out.SecretString))
 	if err != nil {
-		return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: the secret is not a JSON object, so it has no key %s", reference, key)
+		return "", fmt.Errorf("the secret is not a JSON object, so it has no key %s", key)
 	}
 	v, ok := o.Get(key)
 	if !ok {
-		return "", fmt.Errorf("resolve {{resolve:secretsmanager:%s}}: the secret has no key %s", reference, key)
+		return "", fmt.Errorf("the secret has no key %s", key)
 	}
 	if text, ok := value.Text(v); ok {
 		return text, nil

@@ -39,9 +39,9 @@ type DriftRun struct {
 	Reason   Reason
 	Stacks   []*DriftedStack
 	Duration time.Duration
-	// Message and Remedy explain a failure that belongs to no one stack.
-	Message, Remedy string
-	ShowValues      []string // as those of a [Run]
+	// Message, Remedy and Page explain a failure that belongs to no one stack.
+	Message, Remedy, Page string
+	ShowValues            []string // as those of a [Run]
 }
 
 // Add puts a stack into the run and lets its outcome count.
@@ -78,9 +78,10 @@ type DriftedStack struct {
 	Outcome      Outcome
 	Reason       Reason
 	// Message and Remedy explain why it was not compared, or nothing was done.
-	Message, Remedy string
-	Declined        bool // nobody agreed to what would have been done
-	Resources       []DriftedResource
+	// Page is where more is said about that, or about drift.
+	Message, Remedy, Page string
+	Declined              bool // nobody agreed to what would have been done
+	Resources             []DriftedResource
 }
 
 // Count is how many of the stack's resources are one of these.

@@ -85,9 +85,10 @@ type Run struct {
 	RunID   string
 	Outcome Outcome
 	Reason  Reason // "" unless it failed
-	// Message and Remedy explain a failure that belongs to no one stack.
-	Message, Remedy string
-	Stacks          []*Stack // in the order in which they were worked on
+	// Message, Remedy and Page explain a failure that belongs to no one stack. A
+	// page is an address.
+	Message, Remedy, Page string
+	Stacks                []*Stack // in the order in which they were worked on
 	// PlanDigest names what would be done, if only nothing, for whoever is to agree
 	// to it; "" when nobody asked.
 	PlanDigest string
@@ -135,8 +136,9 @@ type Stack struct {
 	Outcome      Outcome
 	Reason       Reason
 	// Message and Remedy explain a failure of the stack as a whole: a held
-	// lock, a template that cannot be evaluated.
-	Message, Remedy string
+	// lock, a template that cannot be evaluated. Page is where more is said about
+	// that, or about what was left.
+	Message, Remedy, Page string
 
 	Plan        *plan.Plan    // nil when it did not come to one
 	Counts      Counts        // of what was done
@@ -191,6 +193,7 @@ type Failure struct {
 	PhysicalID      string // "" when none is known
 	Message         string // what AWS, or the engine, said
 	Remedy          string // what to do next, "" when there is nothing to say
+	Page            string // where more is said about it, "" for nowhere
 	File            string // of the app, where the resource was made; "" when unknown
 	Line            int    // from 1; 0 when unknown
 }

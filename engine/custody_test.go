@@ -50,7 +50,7 @@ func doomed(after string) string {
 
 func newVan(t *testing.T) *van {
 	t.Helper()
-	aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.Kumo})
+	aws, err := startSandbox(t, sandbox.Options{Upstream: sandbox.Kumo})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestLedgerOfAFailedCreate(t *testing.T) {
 		"not answered before its turn": {sandbox.Fault{Drop: true}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cloud, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.None})
+			cloud, err := startSandbox(t, sandbox.Options{Upstream: sandbox.None})
 			if err != nil {
 				t.Fatal(err)
 			}

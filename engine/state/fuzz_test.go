@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/value"
 	"github.com/org/cdkd-action/internal/sandbox/s3"
+	"github.com/org/cdkd-action/internal/stateshape"
 )
 
 // Whatever is in the place of an object, who reads it gets what can be told or a
@@ -18,6 +19,7 @@ func FuzzObjects(f *testing.F) {
 		f.Add(i, []byte(`null`))
 		f.Add(i, []byte(`{"version":99,"journalVersion":99,"ledgerVersion":99,"retainedVersion":99,"pendingVersion":99,"indexVersion":99}`))
 		f.Add(i, []byte(`{"resources":[],"segments":{},"sent":[],"operations":{},"exports":[],"runs":{}}`))
+		f.Add(i, []byte(`{"handoverVersion":1,"direction":"to-cloudformation","step":"importing","cloudFormationStack":"Shop","region":"eu-west-1","resources":{}}`))
 	}
 	for i, name := range []string{
 		"messaging/state.json", "mutate-61/rollback-journal.json", "mutate-85/lock.json", "messaging/exports.json", "mutate-61/index.json",
@@ -123,13 +125,31 @@ var fuzzed = []fuzzedObject{
 		_, err := k.store.AssetStorages(ctx)
 		return err
 	}},
+	{shopKey + handoverName, func(ctx context.Context, k *Stack) error {
+		f, err := k.OpenHandover(ctx)
+		if err != nil {
+			return err
+		}
+		return f.Write(ctx, Handover{Direction: ToCloudFormation, Step: Importing, Stack: "Shop"})
+	}},
+	{"cdkd/Shop/" + recordName, func(ctx context.Context, k *Stack) error { // of the oldest form
+		r, etag, err := k.Read(ctx)
+		if err != nil || r == nil { // of another region
+			return err
+		}
+		saver := NewSaver(ctx, k, etag, SaverOptions{Read: r})
+		if err := saver.Save(r); err != nil {
+			return err
+		}
+		return saver.Flush(ctx)
+	}},
 }
 
-// Every key that this package builds is among the fuzzed ones.
+// Every object that has a shape is among the fuzzed ones.
 func TestEveryObjectIsFuzzed(t *testing.T) {
-	for _, name := range []string{recordName, lockName, journalName, ledgerName, pendingName, retainedName, eventsFolder + eventIndexName} {
-		if !slices.ContainsFunc(fuzzed, func(o fuzzedObject) bool { return o.key == shopKey+name }) {
-			t.Errorf("%s is not", name)
+	for _, key := range stateshape.Keys() {
+		if !slices.ContainsFunc(fuzzed, func(o fuzzedObject) bool { return key.MatchString(o.key) }) {
+			t.Errorf("%s is not", key)
 		}
 	}
 }

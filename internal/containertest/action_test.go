@@ -21,6 +21,7 @@ import (
 	"github.com/org/cdkd-action/ci/github/githubtest"
 	"github.com/org/cdkd-action/internal/runner"
 	"github.com/org/cdkd-action/internal/sandbox"
+	"github.com/org/cdkd-action/internal/stateshape"
 )
 
 const (
@@ -179,6 +180,7 @@ func newAccount(t *testing.T) *awsAccount {
 func newAccountWith(t *testing.T, opt sandbox.Options, region string) *awsAccount {
 	t.Helper()
 	opt.AccountID, opt.Region = account, region
+	opt.Stored = stateshape.Watch(t, t.Name(), bucket)
 	s, err := sandbox.Start(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/internal/sandbox"
+	"github.com/org/cdkd-action/internal/stateshape"
 )
 
 // Assemblies are deployed, looked at with the aws command line, deployed again,
@@ -157,7 +158,7 @@ type lab struct {
 }
 
 func startLab(t *testing.T) *lab {
-	s, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.Moto})
+	s, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.Moto, Stored: stateshape.Watch(t, t.Name(), bucket)})
 	if err != nil {
 		t.Fatal(err)
 	}

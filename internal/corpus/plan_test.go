@@ -22,6 +22,7 @@ import (
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/internal/sandbox"
+	"github.com/org/cdkd-action/internal/stateshape"
 	"github.com/org/cdkd-action/signals"
 )
 
@@ -228,6 +229,7 @@ func (a *accounts) get(id string) *sandbox.Sandbox {
 
 func start(t *testing.T, o sandbox.Options) *sandbox.Sandbox {
 	t.Helper()
+	o.Stored = stateshape.Watch(t, t.Name(), bucket)
 	s, err := sandbox.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package interop
 import (
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,6 @@ import (
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 	"github.com/org/cdkd-action/internal/sandbox"
-	"github.com/org/cdkd-action/internal/sandbox/s3"
 	"github.com/org/cdkd-action/internal/stateshape"
 	"github.com/org/cdkd-action/signals"
 )
@@ -95,11 +95,7 @@ func TestObjects(t *testing.T) {
 // world is an AWS whose state bucket is the folder's, and an engine on it.
 func world(t *testing.T, bucket string) (*engine.Engine, *sandbox.Sandbox) {
 	t.Helper()
-	aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.None, Stored: func(p s3.Put) {
-		if err := stateshape.Written(p); err != nil {
-			t.Error(err)
-		}
-	}})
+	aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.None, Stored: stateshape.Watch(t, t.Name(), stateBucket)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,9 +174,10 @@ func TestGoesOnFromWhatCdkdWrote(t *testing.T) {
 	}
 }
 
-// sameObjects compares what is there with what was: records without regard to
-// what a save changes, and with the outputs that were added to the top-level
-// stack's.
+// sameObjects compares what is there with what was: records and indexes without
+// regard to what a save changes, records with the outputs that were added to the
+// top-level stack's, the index of runs without those of this test, and that of
+// exports without the outputs that are none (S-149).
 func sameObjects(t *testing.T, aws *sandbox.Sandbox, bucket string, added map[string]any) {
 	t.Helper()
 	eachObject(t, bucket, func(key string, body []byte) {
@@ -191,8 +188,24 @@ func sameObjects(t *testing.T, aws *sandbox.Sandbox, bucket string, added map[st
 				t.Errorf("%s is left though the deploy succeeded", key)
 			}
 			return
-		case "index.json", "exports.json":
-			return
+		case "index.json":
+			was, is := object(t, body), object(t, o.Body)
+			before, now := was["runs"].([]any), is["runs"].([]any)
+			is["runs"] = now[max(0, len(now)-len(before)):]
+			delete(was, "lastModified")
+			delete(is, "lastModified")
+			if d := cmp.Diff(was, is); d != "" {
+				t.Errorf("%s (-before +after)\n%s", key, d)
+			}
+		case "exports.json":
+			was, is := object(t, body), object(t, o.Body)
+			delete(was, "lastModified")
+			delete(is, "lastModified")
+			exported := exportNames(t, aws)
+			maps.DeleteFunc(was["exports"].(map[string]any), func(name string, _ any) bool { return !exported[name] })
+			if d := cmp.Diff(was, is); d != "" {
+				t.Errorf("%s (-before +after)\n%s", key, d)
+			}
 		case "state.json":
 			was, is := object(t, body), object(t, o.Body)
 			if !strings.Contains(key, "~") {
@@ -213,6 +226,73 @@ func sameObjects(t *testing.T, aws *sandbox.Sandbox, bucket string, added map[st
 			}
 		}
 	})
+}
+
+// exportNames are the exports of all that is recorded.
+func exportNames(t *testing.T, aws *sandbox.Sandbox) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, o := range aws.S3.Objects(stateBucket) {
+		if strings.HasSuffix(o.Key, "/state.json") {
+			r, err := state.ParseRecord(o.Key, o.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range r.Exports() {
+				names[name] = true
+			}
+		}
+	}
+	return names
+}
+
+// What the command line wrote of runs, and of who holds a lock, is read whole
+// (S-90, S-140, S-144).
+func TestReadsHistoriesAndLocks(t *testing.T) {
+	read := map[string]int{}
+	for _, bucket := range buckets(t) {
+		e, _ := world(t, bucket)
+		eachObject(t, bucket, func(key string, body []byte) {
+			folder, name := filepath.Split(key)
+			parts := strings.Split(folder, "/")
+			switch {
+			case name == "lock.json":
+				shown, err := e.StateShow(t.Context(), parts[1], parts[2])
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := shown.Lock
+				is := map[string]any{"owner": l.Owner, "operation": l.Operation, "timestamp": float64(l.Acquired.UnixMilli()), "expiresAt": float64(l.Expires.UnixMilli())}
+				if d := cmp.Diff(object(t, body), is); d != "" {
+					t.Errorf("%s (-written +read)\n%s", key, d)
+				}
+				read["locks"]++
+			case strings.HasSuffix(name, ".jsonl"):
+				history, err := e.RunEvents(t.Context(), parts[1], parts[2], strings.TrimSuffix(name, ".jsonl"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var was, is []any
+				for line := range strings.Lines(string(body)) {
+					was = append(was, object(t, []byte(line)))
+				}
+				for _, event := range history.Events {
+					b, err := json.Marshal(event)
+					if err != nil {
+						t.Fatal(err)
+					}
+					is = append(is, object(t, b))
+				}
+				if d := cmp.Diff(was, is); d != "" {
+					t.Errorf("%s (-written +read)\n%s", key, d)
+				}
+				read["histories"]++
+			}
+		})
+	}
+	if d := cmp.Diff(map[string]int{"locks": 1, "histories": 11}, read); d != "" {
+		t.Errorf("(-want +read)\n%s", d)
+	}
 }
 
 func object(t *testing.T, b []byte) (o map[string]any) {

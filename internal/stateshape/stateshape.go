@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/org/cdkd-action/engine/value"
 	"github.com/org/cdkd-action/internal/sandbox/s3"
@@ -64,6 +65,29 @@ func Written(p s3.Put) error {
 		}
 	}
 	return nil
+}
+
+// Watch returns what a sandbox takes as Stored: what is written to the state
+// buckets and is not as it should be fails the test. where says whose it is.
+func Watch(t testing.TB, where string, buckets ...string) func(s3.Put) {
+	return func(p s3.Put) {
+		if !slices.Contains(buckets, p.Bucket) {
+			return
+		}
+		if err := Written(p); err != nil {
+			t.Errorf("%s: in bucket %s: %v", where, p.Bucket, err)
+		}
+	}
+}
+
+// Keys are expressions for the keys of the objects that have a shape.
+func Keys() (keys []*regexp.Regexp) {
+	for _, f := range families {
+		if f.shape != nil {
+			keys = append(keys, f.key)
+		}
+	}
+	return keys
 }
 
 // A family is one kind of object.

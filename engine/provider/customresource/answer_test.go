@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -112,4 +113,31 @@ func TestAnswers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whatever lies in the place of an answer, it is none yet, or the answer to this
+// request, or an error that names the resource (T-620).
+func FuzzAnswer(f *testing.F) {
+	for _, body := range []string{
+		"", "null", success, `{"Status":"FAILED","Reason":1,"Data":[],"NoEcho":{}}`, `{"Status":"SUCCESS","RequestId":"another"}`,
+	} {
+		f.Add([]byte(body))
+	}
+	r := &provider.Request{LogicalID: "Thing", Type: "Custom::Thing"}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		o := response(body)
+		if o == nil {
+			return
+		}
+		a, err := read(r, "request", o)
+		switch {
+		case err != nil && !strings.Contains(err.Error(), "Thing"):
+			t.Errorf("the error names nothing: %v", err)
+		case err == nil && a.data == nil:
+			t.Error("no data")
+		}
+		if id, there := o.Get("RequestId"); there && id != "request" && err == nil {
+			t.Errorf("taken, though it is of request %v", id)
+		}
+	})
 }

@@ -6,11 +6,9 @@ import (
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
-	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
-	"github.com/org/cdkd-action/engine/value"
 )
 
 // findEarlier looks for what a create of an earlier run made that never got its
@@ -47,8 +45,8 @@ func (d *deployment) findUnanswered(ctx context.Context, c *plan.Change, req *pr
 }
 
 // adopt records a resource that an earlier create made, and brings it to what the
-// template says.
-func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Request, resolved template.Resolved, id string) error {
+// template says. old is the row that it takes the place of, nil for a new one.
+func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Request, resolved template.Resolved, old *state.Resource, id string) error {
 	d.observe(Event{Kind: Notice, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id, Text: "found again: an earlier create made it, and its answer was lost"})
 	found := provider.Created{PhysicalID: id}
 	decision := d.decisions[c.LogicalID]
@@ -62,9 +60,9 @@ func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Re
 	if decision.Route.ProvisionedBy == state.ByCloudControl {
 		update.Unsure, update.Token = true, newToken() // it is as the app was then
 	}
-	f := d.depart(&update, d.creating(c, req, resolved, nil))
+	f := d.depart(&update, d.creating(c, req, resolved, old))
 	var updated provider.Updated
-	ev := Event{Action: plan.Create, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id}
+	ev := Event{Action: c.Action, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: id}
 	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
 		if err := d.settled(ctx, decision, &update, &found); err != nil {
 			return id, err
@@ -80,12 +78,9 @@ func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Re
 		made.Attributes = merged(found.Attributes, row.Attributes)
 	}
 	if err != nil {
-		return d.failedCreate(c, resolved, made, nil, err)
+		return d.failedCreate(c, resolved, made, old, err)
 	}
-	d.record(c, resolved, nil, made)
-	d.done(&state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpCreate, PhysicalID: id,
-		Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy},
-		func(n *result.Counts) { n.Created++ })
+	d.created(c, resolved, old, made)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
@@ -39,6 +40,10 @@ func (d *deployment) clearWay(ctx context.Context, c *plan.Change, old *state.Re
 	d.mu.Unlock()
 	d.goneLeftover(old)
 	d.change(func(r *state.Record) { r.Remove(c.LogicalID) })
+	// With the old row on record, what the create to come makes would be forgotten.
+	saving, cancel := d.e.config.Window.Cleanup(30 * time.Second)
+	defer cancel()
+	_ = d.saver.Flush(saving) // who waits for the last save says what came of it
 	return nil
 }
 

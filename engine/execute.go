@@ -220,14 +220,13 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	if err := d.announce(ctx, c, req, old); err != nil {
 		return d.fail(c, "", err)
 	}
-	if old == nil {
-		id, err := d.findEarlier(ctx, c, req)
-		if err != nil {
-			return d.fail(c, "", fmt.Errorf("look for what an earlier run may have made: %w", err))
-		}
-		if id != "" {
-			return d.adopt(ctx, c, req, resolved, id)
-		}
+	id, err := d.findEarlier(ctx, c, req)
+	if err != nil {
+		return d.fail(c, "", fmt.Errorf("look for what an earlier run may have made: %w", err))
+	}
+	another := func(id string) bool { return id != "" && (old == nil || id != old.PhysicalID) } // the old one may have the same key
+	if another(id) {
+		return d.adopt(ctx, c, req, resolved, old, id)
 	}
 	if err := d.undoEarlierHalf(ctx, c); err != nil {
 		return d.fail(c, "", err)
@@ -248,7 +247,7 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 			policy = retry.ForRecreate(retry.Classifier{})
 		}
 		p := d.provider(decision, policy)
-		if old == nil && d.resent(c) {
+		if d.resent(c) {
 			made, err = d.createAgain(ctx, c, req, p)
 		} else {
 			made, err = p.Create(ctx, req)
@@ -268,10 +267,10 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	if is[*routine.PanicError](err) {
 		made = known
 	}
-	if err != nil && old == nil && made.PhysicalID == "" {
-		if id := d.findUnanswered(ctx, c, req, err); id != "" {
+	if err != nil && made.PhysicalID == "" {
+		if id := d.findUnanswered(ctx, c, req, err); another(id) {
 			d.arrive(f, nil)
-			return d.adopt(ctx, c, req, resolved, id)
+			return d.adopt(ctx, c, req, resolved, old, id)
 		}
 	}
 	d.arrive(f, err)
@@ -283,9 +282,15 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 	if err != nil {
 		return d.failedCreate(c, resolved, made, old, err)
 	}
+	d.created(c, resolved, old, made)
+	return nil
+}
+
+// created records what a create made, in the place of old if there was one.
+func (d *deployment) created(c *plan.Change, resolved template.Resolved, old *state.Resource, made provider.Created) {
 	d.record(c, resolved, nil, made)
 	op := &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpCreate, PhysicalID: made.PhysicalID,
-		Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy}
+		Properties: resolved.Stored.(*value.Object), ProvisionedBy: d.decisions[c.LogicalID].Route.ProvisionedBy}
 	if old != nil {
 		d.replaced(c, op, old)
 	}
@@ -296,7 +301,6 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 			n.Created++
 		}
 	})
-	return nil
 }
 
 // name says what the resource is, or is to be, called.

@@ -58,7 +58,7 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("disturbs some dozens of deploys")
 	}
-	var counts [4]tally
+	counts := make([]tally, len(crashStories))
 	lab := newCrashLab(t)
 	seen := kinds{seen: map[sandbox.Fault]bool{}}
 	t.Run("", func(t *testing.T) {
@@ -207,23 +207,14 @@ func TestStraysAfterForceUnlock(t *testing.T) {
 	}
 }
 
-// breakApp changes resources, adds one, and adds another that AWS refuses when
-// the others are done.
-func breakApp(t *testing.T, path string) {
+// editApp changes an app's template.
+func editApp(t *testing.T, path string, edits [][2]string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, edit := range [][2]string{
-		{`"VisibilityTimeout": 45`, `"VisibilityTimeout": 50`},
-		{`"Threshold": 1`, `"Threshold": 2`},
-		{`"Size": 3`, `"Size": 4`},
-		{`"Name": "crash"`, `"Name": "broken"`},
-		{`"Role": {`, `"Added": {"Type": "AWS::SNS::Topic", "Properties": {}},
-    "Never": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "Crash-Inner-Name", "Value": "held"}, "DependsOn": ["Added", "Queue", "Alarm", "Thing", "Settings"]},
-    "Role": {`},
-	} {
+	for _, edit := range edits {
 		if !bytes.Contains(text, []byte(edit[0])) {
 			t.Fatalf("%s does not hold %s", path, edit[0])
 		}
@@ -348,7 +339,7 @@ func (w *crashWorld) rerun(s crashStory, d disturbance, want calmEnd) bool {
 	if remedy := remedies.FindAllStringSubmatch(out.String(), -1); err != nil && remedy != nil {
 		w.refused = true
 		for _, r := range remedy {
-			w.must([]string{"import", r[1], "--resource", r[2], "--app", "crash", "--yes"})
+			w.must([]string{"import", r[1], "--resource", r[2], "--app", s.app(), "--yes"})
 		}
 		cmd, out = w.command(s.after)
 		err = cmd.Run()
@@ -381,7 +372,7 @@ func (w *crashWorld) rerun(s crashStory, d disturbance, want calmEnd) bool {
 		}
 	}
 	if s.name != "destroy" {
-		cmd, out := w.command([]string{"diff", "--app", "crash", "--fail"})
+		cmd, out := w.command([]string{"diff", "--app", s.app(), "--fail"})
 		if err := cmd.Run(); err != nil {
 			w.t.Errorf("diff: %v\n%s", err, out)
 		}

@@ -35,9 +35,38 @@ type crashStory struct {
 	after  []string
 }
 
+// crashApps are the versions of the app, by what is changed of it.
+var crashApps = map[string][][2]string{
+	"crash": nil,
+	// Resources are changed, one is added, and another that AWS refuses when the
+	// others are done.
+	"broken": {
+		{`"VisibilityTimeout": 45`, `"VisibilityTimeout": 50`},
+		{`"Threshold": 1`, `"Threshold": 2`},
+		{`"Size": 3`, `"Size": 4`},
+		{`"Name": "crash"`, `"Name": "broken"`},
+		{`"Role": {`, `"Added": {"Type": "AWS::SNS::Topic", "Properties": {}},
+    "Never": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "Crash-Inner-Name", "Value": "held"}, "DependsOn": ["Added", "Queue", "Alarm", "Thing", "Settings"]},
+    "Role": {`},
+	},
+	// The table and the role keep their names, so that the old ones go first. The
+	// subnet has none, and its old one goes last.
+	"renewed": {
+		{`"AttributeName": "id", "KeyType"`, `"AttributeName": "key", "KeyType"`},
+		{`"AttributeName": "id", "AttributeType"`, `"AttributeName": "key", "AttributeType"`},
+		{`"Role": {
+      "Type": "AWS::IAM::Role",
+      "Properties": {`, `"Role": {
+      "Type": "AWS::IAM::Role",
+      "Properties": {"Path": "/crash/", `},
+		{`"CidrBlock": "10.7.1.0/24"`, `"CidrBlock": "10.7.2.0/24"`},
+	},
+}
+
 var (
 	deployCrash  = []string{"deploy", "--app", "crash"}
 	deployBroken = []string{"deploy", "--app", "broken"}
+	renewCrash   = []string{"deploy", "--app", "renewed", "--replace", "--force-stateful-recreation", "Table"}
 	destroyCrash = []string{"destroy", "--app", "crash", "--yes"}
 	rollBack     = []string{"rollback", "--yes"} // of whatever there is to roll back
 )
@@ -48,6 +77,15 @@ var crashStories = []crashStory{
 	{"failed deploy", [][]string{deployCrash}, deployBroken, deployCrash},
 	{"rollback", [][]string{deployCrash, append(slices.Clip(deployBroken), "--no-rollback")}, rollBack, rollBack},
 	{"destroy", [][]string{deployCrash}, destroyCrash, destroyCrash},
+	{"replacement", [][]string{deployCrash}, renewCrash, renewCrash},
+}
+
+// app is that which the stack is brought to.
+func (s crashStory) app() string {
+	if s.name == "replacement" {
+		return "renewed"
+	}
+	return "crash"
 }
 
 // A crashCase is a disturbance of one request.

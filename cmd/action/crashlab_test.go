@@ -31,7 +31,7 @@ func needMoto(t *testing.T) {
 func startMoto(t *testing.T) *crashAWS {
 	t.Helper()
 	needMoto(t)
-	aws, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.Moto, Stored: shaped(t, "crash")})
+	aws, err := startSandbox(t, sandbox.Options{Upstream: sandbox.Moto})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,12 +116,12 @@ func newCrashWorld(t *testing.T, aws *crashAWS) *crashWorld {
 	t.Helper()
 	aws.restore(t, nil)
 	dir := t.TempDir()
-	for _, app := range []string{"crash", "broken"} {
+	for app, edits := range crashApps {
 		if err := os.CopyFS(filepath.Join(dir, app), os.DirFS("testdata/crash")); err != nil {
 			t.Fatal(err)
 		}
+		editApp(t, filepath.Join(dir, app, "Crash.template.json"), edits)
 	}
-	breakApp(t, filepath.Join(dir, "broken", "Crash.template.json"))
 	return &crashWorld{t: t, aws: aws, dir: dir}
 }
 

@@ -38,7 +38,7 @@ func TestRoleByIDToken(t *testing.T) {
 		"GitHub does not give out a token": {status: 403, asked: 1, refused: "ask GitHub for the job's OIDC token"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			aws, err := sandbox.Start(t.Context(), sandbox.Options{})
+			aws, err := startSandbox(t, sandbox.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

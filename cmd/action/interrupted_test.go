@@ -23,8 +23,8 @@ func TestInterrupted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("interrupts deploys")
 	}
-	var free [4]tally
-	everyNth(t, 40, free[:], func(w *crashWorld, i, n int, want calmEnd) (tried, converged bool) {
+	free := make([]tally, len(crashStories))
+	everyNth(t, 40, free, func(w *crashWorld, i, n int, want calmEnd) (tried, converged bool) {
 		story := crashStories[i]
 		if !w.interrupt(story, n) {
 			return false, false
@@ -55,8 +55,8 @@ func TestCutOff(t *testing.T) {
 		{name: "expired credentials", fault: sandbox.Fault{Status: http.StatusForbidden, Code: "ExpiredToken", Message: "The provided token has expired."}, lasts: true},
 	} {
 		t.Run(cut.name, func(t *testing.T) {
-			var counts [4]tally
-			everyNth(t, 1000, counts[:], func(w *crashWorld, i, n int, want calmEnd) (tried, converged bool) {
+			counts := make([]tally, len(crashStories))
+			everyNth(t, 1000, counts, func(w *crashWorld, i, n int, want calmEnd) (tried, converged bool) {
 				story, d := crashStories[i], cut
 				d.fault.Nth = n
 				if !w.disturb(story, d) {

@@ -26,6 +26,7 @@ import (
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/internal/sandbox"
 	"github.com/org/cdkd-action/internal/sandbox/s3"
+	"github.com/org/cdkd-action/internal/stateshape"
 )
 
 // planted are the secrets, by where they stand. They have what other forms write
@@ -145,7 +146,9 @@ func newLeakWorld(t *testing.T) *leakWorld {
 	t.Cleanup(w.hub.Close)
 	w.hub.Token(planted["githubToken"], githubtest.Actions, true)
 	var err error
+	shaped := stateshape.Watch(t, t.Name(), stateBucket)
 	w.aws, err = sandbox.Start(t.Context(), sandbox.Options{Stored: func(p s3.Put) {
+		shaped(p)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.puts = append(w.puts, p)

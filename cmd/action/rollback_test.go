@@ -122,7 +122,7 @@ type mixedWorld struct {
 }
 
 func newMixedWorld(t *testing.T) *mixedWorld {
-	aws, err := sandbox.Start(t.Context(), sandbox.Options{})
+	aws, err := startSandbox(t, sandbox.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/org/cdkd-action/examples"
 	"github.com/org/cdkd-action/internal/sandbox"
-	"github.com/org/cdkd-action/internal/sandbox/s3"
 	"github.com/org/cdkd-action/internal/stateshape"
 )
 
@@ -45,23 +44,17 @@ type awsKey struct{}
 
 const stateBucket = "state"
 
-// shaped holds what a program writes to the state bucket to the shapes that all
-// of its readers know (S-2, S-4).
-func shaped(t *testing.T, where string) func(s3.Put) {
-	return func(p s3.Put) {
-		if p.Bucket != stateBucket {
-			return
-		}
-		if err := stateshape.Written(p); err != nil {
-			t.Errorf("%s: %v", where, err)
-		}
-	}
+// startSandbox starts an AWS that holds what is written to the state bucket to the
+// shapes that all of its readers know (S-2, S-4).
+func startSandbox(t *testing.T, options sandbox.Options) (*sandbox.Sandbox, error) {
+	options.Stored = stateshape.Watch(t, t.Name(), stateBucket)
+	return sandbox.Start(t.Context(), options)
 }
 
 func setUp(t *testing.T, env *testscript.Env) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	aws, err := sandbox.Start(ctx, sandbox.Options{Stored: shaped(t, filepath.Base(env.WorkDir))})
+	aws, err := sandbox.Start(ctx, sandbox.Options{Stored: stateshape.Watch(t, filepath.Base(env.WorkDir), stateBucket)})
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ type signalled struct {
 
 func newSignalled(t *testing.T, environ ...string) *signalled {
 	t.Helper()
-	aws, err := sandbox.Start(t.Context(), sandbox.Options{})
+	aws, err := startSandbox(t, sandbox.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

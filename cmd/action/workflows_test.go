@@ -15,6 +15,7 @@ import (
 
 	"github.com/org/cdkd-action/ci/github/githubtest"
 	"github.com/org/cdkd-action/internal/sandbox"
+	"github.com/org/cdkd-action/internal/stateshape"
 )
 
 // A use is where an example workflow uses the Action.
@@ -119,7 +120,7 @@ func newWorkflowWorld(t *testing.T) *workflowWorld {
 	})
 	w.hub.Merge(repository, merged, pullNumber)
 	var err error
-	if w.aws, err = sandbox.Start(t.Context(), sandbox.Options{}); err != nil {
+	if w.aws, err = sandbox.Start(t.Context(), sandbox.Options{Stored: stateshape.Watch(t, t.Name(), "my-cdk-state", "my-preview-state")}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.aws.Close() })

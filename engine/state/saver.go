@@ -27,7 +27,9 @@ type Saver struct {
 
 	conflict chan struct{}
 
+	// Of the goroutine that writes.
 	unanswered [][sha256.Size]byte // digests of what may have been written
+	warned     bool                // since the last write that succeeded
 
 	mu      sync.Mutex
 	etag    ETag
@@ -43,7 +45,8 @@ type Saver struct {
 type SaverOptions struct {
 	// Read is the record of the version that is continued from.
 	Read *Record
-	// Warn, when set, takes a save that failed although a later one may do.
+	// Warn, when set, takes a save that failed although a later one may do, once
+	// until one does.
 	Warn func(text string)
 	// Saved, when set, is called after every write, one call at a time.
 	Saved func(ETag)
@@ -169,6 +172,7 @@ func (s *Saver) run(busy chan struct{}) {
 
 		switch {
 		case err == nil:
+			s.warned = false
 			if etag == Legacy {
 				s.dropLegacy()
 			}
@@ -177,7 +181,8 @@ func (s *Saver) run(busy chan struct{}) {
 			}
 		case isConflict(err):
 			close(s.conflict)
-		default:
+		case !s.warned:
+			s.warned = true
 			s.warn(err.Error())
 		}
 	}

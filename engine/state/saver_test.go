@@ -261,10 +261,19 @@ func TestSaveFailsWarnsAndGoesOn(t *testing.T) {
 		if s.ETag() != etag {
 			t.Error("the version changed without a write")
 		}
+		s.Save(rows(2))
+		if err := s.Flush(t.Context()); err == nil || len(n.all()) != 1 {
+			t.Errorf("the same again: %v, warnings %q", err, n.all())
+		}
 		down = false
 		s.Save(rows(3))
 		if err := s.Flush(t.Context()); err != nil || c.savedRows(t) != 3 {
 			t.Errorf("the next save: %v, %d rows", err, c.savedRows(t))
+		}
+		down = true
+		s.Save(rows(4))
+		if err := s.Flush(t.Context()); err == nil || len(n.all()) != 2 {
+			t.Errorf("after one that succeeded: %v, warnings %q", err, n.all())
 		}
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine/authorship"
+	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 )
 
@@ -15,16 +17,12 @@ import (
 // before asks first whether it made what it was answered with.
 
 // onTrial tells whether the create of a row may have been answered with what was
-// there: it is an upsert, and its name was not looked up before.
-func (d *deployment) onTrial(logicalID string, row *state.Resource) bool {
+// there: it is an upsert. That its name was looked up before, and was free, says
+// nothing of who made it since.
+func (d *deployment) onTrial(_ string, row *state.Resource) bool {
 	driver := d.router.Driver(row.ResourceType)
-	switch {
-	case driver == nil, row.ProvisionedBy == state.ByCloudControl:
-		return false
-	case driver.Resource().Lookup != nil:
-		return d.declared(logicalID, row)
-	}
-	return driver.Resource().PutOn != nil
+	return driver != nil && row.ProvisionedBy != state.ByCloudControl &&
+		(driver.Resource().Lookup != nil || driver.Resource().PutOn != nil)
 }
 
 // sentCreate is what the ledger says of a create of a row that is on trial.
@@ -42,67 +40,122 @@ func (d *deployment) sentCreate(ctx context.Context, logicalID string, row *stat
 // doubt says why a row that a create made is not to be deleted with it, "" when
 // it may be. began is when the run that sent the create began, which tells in the
 // ledger's place.
-func (d *deployment) doubt(ctx context.Context, logicalID string, row *state.Resource, began time.Time) string {
+func (d *deployment) doubt(ctx context.Context, logicalID string, row *state.Resource, began time.Time) (string, error) {
 	if !d.onTrial(logicalID, row) {
-		return ""
+		return "", nil
 	}
-	if create, ok := d.sentCreate(ctx, logicalID, row); ok {
-		return d.tried(ctx, logicalID, row, create)
+	create, ok := d.sentCreate(ctx, logicalID, row)
+	if !ok {
+		create = authorship.Create{Sent: began}
 	}
-	return d.doubtOf(ctx, logicalID, row, authorship.Create{Sent: began})
+	return d.doubtOf(ctx, logicalID, row, create)
 }
 
-// tried is doubt by what the ledger says, which does not have to say it again once
-// it is proved that the create made the row: from then on that is the stack's own.
-func (d *deployment) tried(ctx context.Context, logicalID string, row *state.Resource, create authorship.Create) string {
-	doubt := d.doubtOf(ctx, logicalID, row, create)
-	if doubt == "" {
+// tried is doubtOf for a row that goes whole. The ledger does not have to say it
+// again once it is proved that the create made the row: from then on that is the
+// stack's own.
+func (d *deployment) tried(ctx context.Context, logicalID string, row *state.Resource, create authorship.Create) (string, error) {
+	doubt, err := d.doubtOf(ctx, logicalID, row, create)
+	if doubt == "" && err == nil {
 		if err := d.ledger(ctx).Drop(ctx, logicalID); err != nil {
 			d.observe(Event{Kind: Detail, LogicalID: logicalID, Type: row.ResourceType, Text: err.Error()}) // the next run asks again
 		}
 	}
-	return doubt
+	return doubt, err
 }
 
-func (d *deployment) doubtOf(ctx context.Context, logicalID string, row *state.Resource, create authorship.Create) string {
+// doubtOf is doubt by what is known of the create. An error leaves it open: only
+// who may not look at all never knows.
+func (d *deployment) doubtOf(ctx context.Context, logicalID string, row *state.Resource, create authorship.Create) (string, error) {
 	driver := d.router.Driver(row.ResourceType)
 	if driver.Resource().Lookup == nil {
 		for _, property := range driver.Resource().Leads {
-			if d.ownsPlace(ctx, row.Properties.String(property)) {
-				return ""
+			if owns, err := d.ownsPlace(ctx, row.Properties.String(property)); owns || err != nil {
+				return "", err
 			}
 		}
 		return d.doubtOfPart(ctx, row, driver.Resource().PutOn)
 	}
-	d.mu.Lock()
-	doubt, known := d.doubts[logicalID]
-	d.mu.Unlock()
-	if known {
-		return doubt
+	held, err := d.holder(ctx, logicalID, row)
+	switch {
+	case provider.AccessDenied(err):
+		return fmt.Sprintf("nothing proves that this stack made it: who made it could not be looked up: %v", err), nil
+	case err != nil:
+		return "", fmt.Errorf("look whether its create made it: %w", err)
+	case held == nil, !state.SameResource(row.ResourceType, held.PhysicalID, row.PhysicalID):
+		return "", nil // it is gone
 	}
+	return authorship.Doubt(create, held), nil
+}
+
+// holder looks up what has the name of a row's resource, once if there is
+// something.
+func (d *deployment) holder(ctx context.Context, logicalID string, row *state.Resource) (*provider.Holder, error) {
+	d.mu.Lock()
+	held := d.holders[thingOf(row)]
+	d.mu.Unlock()
+	if held != nil {
+		return held, nil
+	}
+	held, err := d.router.Driver(row.ResourceType).Lookup(ctx, d.nameOf(logicalID, row))
+	d.holds(row, held)
+	return held, err
+}
+
+func (d *deployment) nameOf(logicalID string, row *state.Resource) *provider.Request {
 	req := d.request(logicalID, row.ResourceType)
 	req.Properties, req.Name = row.Properties, state.NameIn(row.ResourceType, row.PhysicalID)
-	held, err := driver.Lookup(ctx, req)
-	switch {
-	case err != nil:
-		doubt = fmt.Sprintf("nothing proves that this stack made it: who made it could not be looked up: %v", err)
-	case held == nil, !state.SameResource(row.ResourceType, held.PhysicalID, row.PhysicalID):
-		doubt = "" // it is gone
-	default:
-		doubt = authorship.Doubt(create, held)
+	return req
+}
+
+func (d *deployment) holds(row *state.Resource, held *provider.Holder) {
+	if held == nil {
+		return // it may be there the next time
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.doubts == nil {
-		d.doubts = map[string]string{}
+	if d.holders == nil {
+		d.holders = map[thing]*provider.Holder{}
 	}
-	d.doubts[logicalID] = doubt
-	return doubt
+	d.holders[thingOf(row)] = held
+}
+
+func thingOf(row *state.Resource) thing { return thing{typ: row.ResourceType, name: row.PhysicalID} }
+
+// lookOver is holder for all rows of a service that takes several names, at once.
+// What it cannot tell is asked again, one by one.
+func (d *deployment) lookOver(ctx context.Context, rows map[string]*state.Resource) {
+	byType := map[string][]string{}
+	for _, id := range sortedKeys(rows) {
+		if row := rows[id]; d.onTrial(id, row) && d.router.Driver(row.ResourceType).Resource().Lookups != nil {
+			byType[row.ResourceType] = append(byType[row.ResourceType], id)
+		}
+	}
+	var wg routine.Group
+	for typ, all := range byType {
+		driver := d.router.Driver(typ)
+		for ids := range slices.Chunk(all, max(driver.Resource().Batch, 1)) {
+			wg.Go(func() {
+				var requests []*provider.Request
+				for _, id := range ids {
+					requests = append(requests, d.nameOf(id, rows[id]))
+				}
+				found, err := driver.Lookups(ctx, requests)
+				if err != nil {
+					return
+				}
+				for i, id := range ids {
+					d.holds(rows[id], found[i])
+				}
+			})
+		}
+	}
+	wg.Wait()
 }
 
 // doubtOfPart is doubtOf for what is put on other resources. It is this stack's
 // where those are; on somebody else's it may have been there before.
-func (d *deployment) doubtOfPart(ctx context.Context, row *state.Resource, properties []string) string {
+func (d *deployment) doubtOfPart(ctx context.Context, row *state.Resource, properties []string) (string, error) {
 	sure := false
 	for _, property := range properties {
 		var on []any
@@ -115,23 +168,28 @@ func (d *deployment) doubtOfPart(ctx context.Context, row *state.Resource, prope
 			on = []any{v}
 		}
 		for _, v := range on {
-			if text, _ := v.(string); !d.ownsPlace(ctx, text) {
-				return "nothing proves that this stack made it: what its " + property + " names is not this stack's own, and such a create overwrites what is there"
+			text, _ := v.(string)
+			owns, err := d.ownsPlace(ctx, text)
+			if err != nil {
+				return "", err
+			}
+			if !owns {
+				return "nothing proves that this stack made it: what its " + property + " names is not this stack's own, and such a create overwrites what is there", nil
 			}
 			sure = true
 		}
 	}
 	if sure {
-		return ""
+		return "", nil
 	}
-	return "nothing proves that this stack made it: such a create overwrites what is there"
+	return "nothing proves that this stack made it: such a create overwrites what is there", nil
 }
 
 // ownsPlace tells whether the stack, or one that it is nested in, has a resource
 // of its own of that id, ARN or name.
-func (d *deployment) ownsPlace(ctx context.Context, place string) bool {
+func (d *deployment) ownsPlace(ctx context.Context, place string) (bool, error) {
 	if place == "" {
-		return false
+		return false, nil
 	}
 	for at := d; at != nil; at = at.t.parent {
 		if at.planned == nil {
@@ -153,9 +211,13 @@ func (d *deployment) ownsPlace(ctx context.Context, place string) bool {
 			continue
 		}
 		create, tried := at.sentCreate(ctx, id, found)
-		return !tried || at.doubtOf(ctx, id, found, create) == ""
+		if !tried {
+			return true, nil
+		}
+		doubt, err := at.doubtOf(ctx, id, found, create)
+		return doubt == "" && err == nil, err
 	}
-	return false
+	return false, nil
 }
 
 // isPlace tells whether something can be put on a row's resource. What is put on
@@ -170,7 +232,7 @@ func (d *deployment) isPlace(row *state.Resource) bool {
 
 // leave takes a resource off the record that may be somebody else's, and says so.
 func (d *deployment) leave(logicalID string, row *state.Resource, doubt string, event, operation string) {
-	reason, remedy := leftText(d.t.Name, logicalID, row, doubt)
+	reason, remedy := d.leftText(logicalID, row, doubt)
 	d.change(func(r *state.Record) { r.Remove(logicalID) })
 	if d.creates != nil {
 		d.forgetStray(logicalID)
@@ -184,10 +246,14 @@ func (d *deployment) leave(logicalID string, row *state.Resource, doubt string, 
 }
 
 // leftText says why a resource is left, and what to do about it.
-func leftText(stack, logicalID string, row *state.Resource, doubt string) (reason, remedy string) {
+func (d *deployment) leftText(logicalID string, row *state.Resource, doubt string) (reason, remedy string) {
+	another := "deploy the stack from one place only, since another state bucket or another tool seems to have it too"
+	if d.declared(logicalID, row) {
+		another = "give the resource another name in the app, which takes it over again otherwise"
+	}
 	return "it was kept, and is not on record any more: " + doubt + "; what the deploy changed of it cannot be put back",
-		"look at it: if it is somebody else's, put right what the deploy changed, and give the resource another name in the app, which takes it over again otherwise; " +
-			"if it is left of this deploy, delete it by hand; if it is to be this stack's, " + state.ImportAdvice(stack, logicalID, row.PhysicalID)
+		"look at it: if it is somebody else's, put right what the deploy changed, and " + another + "; " +
+			"if it is left of this deploy, delete it by hand; if it is to be this stack's, " + state.ImportAdvice(d.t.Name, logicalID, row.PhysicalID)
 }
 
 // forgetCreates takes creates off the ledger that were undone, and those of old

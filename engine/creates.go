@@ -165,6 +165,7 @@ func (d *deployment) admit(ctx context.Context, c *plan.Change, req *provider.Re
 		if err := d.awaitName(ctx, n); err != nil {
 			return err
 		}
+		req.Held = n.taken
 	}
 	d.creates.mu.Lock()
 	ticket, ok := d.creates.tickets[c.LogicalID]

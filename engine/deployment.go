@@ -44,6 +44,7 @@ type deployment struct {
 	lock             *state.Lock
 	registry         *state.Registry
 	creates          *creates // nil unless something is changed
+	found            []string // strays, which are proved to be the stack's own
 	saver            *state.Saver
 	unanswered       bool          // whether the record is saved is not known
 	finishing        routine.Group // the history is written
@@ -92,8 +93,8 @@ type deployment struct {
 	due       []*due                     // nested stacks in which something is to go
 	moved     map[string]*ElsewhereError // rows whose resources are other stacks' by now
 	uncertain []string                   // creates that failed without an answer: they may have made something
-	doubts    map[string]string          // why what a create was answered with may be somebody else's, "" if not
 	handedUp  map[string]*value.Object   // masked outputs of nested stacks, by the row's logical id; never stored
+	holders   map[thing]*provider.Holder // what creates on trial were answered with, by physical id, as far as it was looked up
 	others    int                        // resources left because they may be somebody else's
 }
 

@@ -69,7 +69,8 @@ func (d *deployment) deleteAbandoned(ctx context.Context, op *state.Operation, b
 		return true
 	}
 	if err == nil {
-		if doubt := d.doubt(ctx, op.LogicalID, row, began); doubt != "" {
+		var doubt string
+		if doubt, err = d.doubt(ctx, op.LogicalID, row, began); doubt != "" {
 			d.unaddressed(op.LogicalID, op.ResourceType, op.PhysicalID, "an earlier create that failed was answered with this, and it was kept: "+doubt,
 				"look whose it is, and delete it by hand if nobody needs it: no journal names it any more")
 			return true

@@ -315,13 +315,17 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, r
 				d.change(func(r *state.Record) { r.Remove(id) })
 				return nil
 			}
-			if create, tried := d.sentCreate(ctx, id, row); tried && old == nil { // no deploy with it has succeeded
-				if doubt := d.tried(ctx, id, row, create); doubt != "" {
+			c := &plan.Change{LogicalID: id, Type: row.ResourceType, Action: plan.Delete}
+			if create, tried := d.sentCreate(ctx, id, row); tried && old == nil && !slices.Contains(d.found, id) { // no deploy with it has succeeded
+				doubt, err := d.tried(ctx, id, row, create)
+				if err != nil {
+					return d.fail(c, row.PhysicalID, err)
+				}
+				if doubt != "" {
 					d.leave(id, row, doubt, state.ResourceSkipped, state.OpDelete)
 					return nil
 				}
 			}
-			c := &plan.Change{LogicalID: id, Type: row.ResourceType, Action: plan.Delete}
 			if op := d.pending.settling[id]; op != nil && old == nil {
 				if err := d.awaitReady(ctx, op, row); err != nil && d.e.config.Window.Interrupted() && letGo(err) {
 					return d.fail(c, row.PhysicalID, err)

@@ -78,7 +78,7 @@ func (d *deployment) strays() []string {
 // as this stack's own: they go the way of everything that is gone from the
 // template. Where the stack is taken down, one that nobody can tell of keeps its
 // record: with that would go what it is found by.
-func (d *deployment) adoptStrays(ctx context.Context, takenDown bool) (found []string) {
+func (d *deployment) adoptStrays(ctx context.Context, takenDown bool) []string {
 	for _, id := range d.strays() {
 		entry := d.creates.open[id]
 		stray, err := d.findStray(ctx, id, entry)
@@ -106,12 +106,12 @@ func (d *deployment) adoptStrays(ctx context.Context, takenDown bool) (found []s
 				r.Set(id, row)
 			})
 			d.forgetStray(id)
-			found = append(found, id)
+			d.found = append(d.found, id)
 		case d.longAgo(entry):
 			d.forgetStray(id) // it made nothing
 		}
 	}
-	return found
+	return d.found
 }
 
 // forgetStray takes a create out of the ledger at the end of this run.
@@ -194,9 +194,12 @@ func (d *deployment) findStray(ctx context.Context, id string, entry state.Entry
 			LogicalID: id, Type: typ, Name: entry.Token,
 			PhysicalID: held.PhysicalID, Created: held.Created, OwnerTag: held.Tags[provider.OwnerTagKey],
 		})
-		if verdict.Proof != "" {
+		switch {
+		case verdict.Proof == state.ProvedByTag, verdict.Proof == state.ProvedByIntent && !held.Created.IsZero():
 			found.physicalID = held.PhysicalID
-		} // else it is somebody else's
+		case verdict.Proof == state.ProvedByIntent: // to take it back, not to delete it
+			return traced{properties: properties}, fmt.Errorf("%s has its name, and nothing proves that the create made it", held.PhysicalID)
+		} // else it is somebody else's, or in use, or was kept
 		return found, nil
 	}
 	req.Token = entry.Token

@@ -18,6 +18,7 @@ import (
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/internal/sandbox"
 )
 
 // A destroy finds what a deploy made that died before it recorded it, also when
@@ -67,6 +68,74 @@ func TestDestroyTakesWhatADeadDeployMade(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// To know of a name that it was about to be taken lets a deploy take it back, and
+// nobody delete what has it: a topic does not tell when it was made, and one with
+// the tag of another create is another's (S-213, S-236).
+func TestDestroyLeavesWhatItKnowsByNameOnly(t *testing.T) {
+	for name, tag := range map[string]string{"it has no tag": "", "it has another tag": "another"} {
+		t.Run(name, func(t *testing.T) {
+			e, cloud := newEngine(t)
+			topics := sns.NewFromConfig(cloud.Config())
+			in := &sns.CreateTopicInput{Name: aws.String("Shop-T")}
+			if tag != "" {
+				in.Tags = []snstypes.Tag{{Key: aws.String(provider.OwnerTagKey), Value: &tag}}
+			}
+			if _, err := topics.CreateTopic(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+			cloud.S3.PutObject(bucket, shopKey+"state.json", shop("P"))
+			cloud.S3.PutObject(bucket, shopKey+"create-tokens.json", fmt.Appendf(nil,
+				`{"ledgerVersion": 1, "nonce": "n", "sent": {"T": {"base": "adopt-by-name:AWS::SNS::Topic", "token": "Shop-T", "firstSentAt": %d}}}`, time.Now().UnixMilli()))
+			dir := t.TempDir()
+			writeApp(t, dir, map[string]string{"Shop": `"P": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": "x"}}`})
+			run, err := e.Destroy(t.Context(), engine.DestroyOptions{
+				Selection: engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}}, ResourceTimeout: time.Minute,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := run.Stacks[0].Unaddressed; (tag == "") != (len(got) == 1 && strings.Contains(got[0].Reason, "nothing proves that the create made it")) {
+				t.Errorf("%s %+v", run.Outcome, got)
+			}
+			if left, err := topics.ListTopics(t.Context(), &sns.ListTopicsInput{}); err != nil || len(left.Topics) != 1 {
+				t.Errorf("%v, topics left: %d", err, len(left.Topics))
+			}
+		})
+	}
+}
+
+// What was kept by its policy is not found again as what a killed create may have
+// made (S-213, S-247).
+func TestKeptIsNoStray(t *testing.T) {
+	const (
+		queue = `"Q": {"Type": "AWS::SQS::Queue", "DeletionPolicy": "Retain"}`
+		other = `"P": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "/p", "Value": "%s"}}`
+		fails = `, "Fails": {"Type": "AWS::SSM::Parameter", "DependsOn": "Q", "Properties": {"Type": "String", "Name": "/fails", "Value": "FAIL"}}`
+	)
+	e, cloud := newEngine(t)
+	cloud.AddFault(sandbox.Fault{Service: "ssm", Mentions: "FAIL", Status: 400, Code: "ValidationException"})
+	dir := t.TempDir()
+	for _, step := range []struct {
+		app  string
+		want result.Outcome
+	}{
+		{queue + "," + fmt.Sprintf(other, "a") + fails, result.Failed}, // the queue is on trial
+		{fmt.Sprintf(other, "a"), result.Success},                      // and kept
+		{fmt.Sprintf(other, "b"), result.Success},
+	} {
+		writeApp(t, dir, map[string]string{"Shop": step.app})
+		opt := deployAll(dir)
+		opt.NoRollback = true
+		if run, err := e.Deploy(t.Context(), opt); err != nil || run.Outcome != step.want || step.want == result.Success && run.Stacks[0].Warnings != nil {
+			t.Errorf("%s: %v %s %+v", step.app, err, run.Outcome, run.Stacks[0])
+		}
+	}
+	queues, err := sqs.NewFromConfig(cloud.Config()).ListQueues(t.Context(), &sqs.ListQueuesInput{})
+	if err != nil || len(queues.QueueUrls) != 1 {
+		t.Errorf("%v: %v are left", err, queues)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -36,6 +37,9 @@ type undoing struct {
 	failed  int
 	skipped int
 	stopped bool // before everything had its turn
+	// foreign are the logical ids of what was left because it may be somebody
+	// else's: no journal may say that this stack made it.
+	foreign []string
 }
 
 // clean tells whether everything was undone.
@@ -64,7 +68,8 @@ var errStopped = errors.New("the rollback was stopped before its turn came")
 // first, newest first, then creates, each after what depends on it. A failure
 // is reported and the rest goes on. It returns the operations that another
 // rollback has to look at: all but those on nested stacks that were undone,
-// whose own journals do not name them any more.
+// whose own journals do not name them any more, and on what was left as somebody
+// else's.
 func (u *undoing) operations(ctx context.Context, completed []*state.Operation) (left []*state.Operation) {
 	stop, done := u.stopping(false)
 	defer done()
@@ -113,6 +118,7 @@ func (u *undoing) operations(ctx context.Context, completed []*state.Operation) 
 		}})
 	}
 	order = slices.DeleteFunc(order, func(id string) bool { return rows[id] == nil })
+	u.lookOver(ctx, u.doomed(rows))
 	opt := u.pace(stop)
 	opt.KeepGoing = true
 	outcomes := graph.Run(ctx, tasks, deletion(order, rows), opt)
@@ -124,7 +130,20 @@ func (u *undoing) operations(ctx context.Context, completed []*state.Operation) 
 			u.report(created[id], errors.New("not deleted: something that depends on it is still there"))
 		}
 	}
-	return left
+	return slices.DeleteFunc(left, func(op *state.Operation) bool { return slices.Contains(u.foreign, op.LogicalID) })
+}
+
+// doomed are the rows that undoing their creates deletes, unless they turn out to
+// be somebody else's.
+func (u *undoing) doomed(rows map[string]*state.Resource) map[string]*state.Resource {
+	if u.forbidden != nil {
+		return nil
+	}
+	rows = maps.Clone(rows)
+	maps.DeleteFunc(rows, func(id string, row *state.Resource) bool {
+		return plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy) == "Retain" || slices.Contains(u.orphan, id)
+	})
+	return rows
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -280,7 +299,14 @@ func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.
 		}
 		return nil
 	}
-	if doubt := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run)); doubt != "" {
+	doubt, err := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run))
+	if err != nil {
+		return err
+	}
+	if doubt != "" {
+		u.mu.Lock()
+		u.foreign = append(u.foreign, op.LogicalID)
+		u.mu.Unlock()
 		u.leave(op.LogicalID, row, doubt, state.RollbackResourceSkipped, op.ChangeType)
 		if u.own {
 			u.undone(op) // it is no longer a resource that was made

@@ -28,7 +28,11 @@ func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Res
 			remedy: "delete the new copy by hand if it is not wanted: no record names it any more",
 		}
 	}
-	if doubt := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run)); doubt != "" {
+	doubt, err := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run))
+	if err != nil {
+		doubt = err.Error() // it is not asked again
+	}
+	if doubt != "" {
 		return &skip{
 			reason: fmt.Sprintf("the old copy is recorded again; what the replacement was answered with, %s, was kept: %s", row.PhysicalID, doubt),
 			remedy: "look whose it is, and put right what the deploy changed of it, or delete it by hand: no record names it any more",
@@ -89,7 +93,11 @@ func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Re
 	if row.UpdateReplacePolicy == "Retain" {
 		return &skip{reason: "its new copy has the name and was kept, as its UpdateReplacePolicy says"}
 	}
-	if doubt := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run)); doubt != "" {
+	doubt, err := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run))
+	if err != nil {
+		return err
+	}
+	if doubt != "" {
 		return &skip{reason: "what the replacement was answered with has the name, and was kept: " + doubt}
 	}
 	skipped, err := u.delete(ctx, op.LogicalID, governed(row, row.UpdateReplacePolicy), retry.ForDelete(retry.Classifier{}), true)

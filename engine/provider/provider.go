@@ -69,6 +69,9 @@ type Request struct {
 	Name, NameProperty string
 	// Declared tells that the template gave the name.
 	Declared bool
+	// Held tells that what holds the name was looked up before a create, and is
+	// the stack's own to take back.
+	Held bool
 	// Token makes a create that takes a client token safe to repeat.
 	Token string
 	// OwnerTag, when set, is the value of the tag OwnerTagKey that a create adds,

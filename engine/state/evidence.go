@@ -201,12 +201,14 @@ func (l *Ledger) tagged(h Holder) bool {
 }
 
 // licenses tells whether an earlier run's intent accounts for a holder, and, if
-// none does, whether one was for this name all the same.
+// none does, whether one was for this name all the same. What has the tag of
+// another create was not made by that one, whenever it was made.
 func (l *Ledger) licenses(h Holder) (licensed, own bool) {
 	before := l.before.Load()
-	for _, e := range before.sent {
+	for id, e := range before.sent {
 		if e.ByName() && e.Type() == h.Type && e.Token == h.Name {
-			if e.licenses(h.Created, before.abandonedAt) {
+			anothers := h.OwnerTag != "" && h.OwnerTag != e.OwnerTag(before.nonce, id)
+			if !anothers && e.licenses(h.Created, before.abandonedAt) {
 				return true, true
 			}
 			own = true

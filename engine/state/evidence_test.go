@@ -116,6 +116,7 @@ func TestLicense(t *testing.T) {
 		{name: "6: another stack of the run kept it (S-256)", objects: events("a", event(ResourceRetained, OpDelete, "Shop~Child", heldURL, created)), holder: queue},
 		{name: "7: the tag of its open create (S-213)", objects: map[string]string{ledgerKey: entry(`,"failedAt":1000000000001`)}, holder: tagged(tag), proof: ProvedByTag, requests: []string{}},
 		{name: "7: another value (S-213)", objects: map[string]string{ledgerKey: entry(`,"failedAt":1000000000001`)}, holder: tagged(tag[:31] + "!"), own: true},
+		{name: "7: another value, and a name and a time that would do (S-213, S-236)", objects: map[string]string{ledgerKey: entry("")}, holder: tagged(tag[:31] + "!"), own: true},
 		{name: "7: without an entry (S-213)", holder: tagged(tag)},
 		{name: "7: of a create that is recorded as done (S-213)", objects: map[string]string{ledgerKey: entry("")},
 			record: recordOf("Q", typeQueue, strings.Replace(heldURL, "/1/", "/2/", 1)), holder: tagged(tag)},

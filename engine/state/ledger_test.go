@@ -303,6 +303,18 @@ func TestLedgerSettles(t *testing.T) {
 			t.Errorf("not kept, and sent: %+v with tag %q", e, tag)
 		}
 	})
+	t.Run("what was recorded and let go since vouches for nothing", func(t *testing.T) {
+		c, k := shop(t)
+		c.PutObject(bucket, ledgerKey, []byte(`{"ledgerVersion":1,"nonce":"n","sent":{
+"Kept":{"base":"adopt-by-name:AWS::SQS::Queue","token":"shop-Kept","firstSentAt":5},"Open":{"base":"adopt-by-name:AWS::SQS::Queue","token":"shop-Open","firstSentAt":5}}}`))
+		l := k.OpenLedger(t.Context(), true, recordOf("Kept", typeQueue, url+"Kept"))
+		if err := l.Settle(t.Context(), Settlement{Record: recordOf()}); err != nil {
+			t.Fatal(err)
+		}
+		if d := c.ledger(t); len(d.sent) != 1 || d.sent["Open"].FirstSentAt != 5 {
+			t.Errorf("ledger %+v", d)
+		}
+	})
 	t.Run("with the last entry goes what bounded it", func(t *testing.T) {
 		c, k := shop(t)
 		c.PutObject(bucket, ledgerKey, []byte(`{"ledgerVersion":1,"nonce":"n","abandonedAt":9,"sent":{

@@ -101,7 +101,7 @@ func (l *Ledger) Settle(ctx context.Context, s Settlement) error {
 	now := time.Now()
 	var err error
 	for range 2 {
-		err = l.series.change(ctx, func(d *ledgerDoc) bool { return d.settle(s, now) })
+		err = l.series.change(ctx, func(d *ledgerDoc) bool { return d.settle(s, l.answered, now) })
 		if err == nil || isConflict(err) || ctx.Err() != nil {
 			break
 		}
@@ -127,7 +127,7 @@ func (l *Ledger) Unanswered(s Settlement) (logicalIDs []string, err error) {
 		return nil, l.unusable
 	}
 	d := l.series.current().clone()
-	d.settle(s, time.Now())
+	d.settle(s, l.answered, time.Now())
 	for id, e := range l.before.Load().sent {
 		if left, ok := d.sent[id]; ok && left.Token == e.Token {
 			logicalIDs = append(logicalIDs, id)
@@ -137,9 +137,16 @@ func (l *Ledger) Unanswered(s Settlement) (logicalIDs []string, err error) {
 	return logicalIDs, nil
 }
 
+// answered tells whether the record named what an entry is about when the ledger
+// was opened.
+func (l *Ledger) answered(logicalID string, e Entry) bool {
+	open, ok := l.before.Load().sent[logicalID]
+	return !ok || open.Token != e.Token
+}
+
 // settle leaves what an earlier run wrote and this one kept as it is, unless
-// its resource is accounted for.
-func (d *ledgerDoc) settle(s Settlement, now time.Time) (changed bool) {
+// its resource is accounted for: it is recorded, or was, and was let go since.
+func (d *ledgerDoc) settle(s Settlement, answered func(string, Entry) bool, now time.Time) (changed bool) {
 	before := d.clone()
 	maps.DeleteFunc(d.sent, func(id string, e Entry) bool {
 		fate, named := s.Fates[id]
@@ -147,7 +154,8 @@ func (d *ledgerDoc) settle(s Settlement, now time.Time) (changed bool) {
 		if e.done(row) && s.Keep != nil && s.Keep(id, row) {
 			return false
 		}
-		return e.done(row) || named && fate == FateOver || d.fresh[id] && fate == FateNothing
+		letGo := !d.fresh[id] && row == nil && answered(id, e)
+		return e.done(row) || letGo || named && fate == FateOver || d.fresh[id] && fate == FateNothing
 	})
 	for id, e := range d.sent {
 		if d.fresh[id] && s.Fates[id] == FateUnknown && e.FailedAt == 0 && !e.done(s.Record.Row(id)) {

@@ -90,8 +90,12 @@ func serveKumo(proxy http.Handler, account string, w http.ResponseWriter, r *htt
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	tag := alarmTags(proxy, r, c, body, theirs)
 	out := newAnswer()
 	proxy.ServeHTTP(out, kumoRequest(r, address, body))
+	if tag != nil && out.status < 300 {
+		tag()
+	}
 	text := out.body.Bytes()
 	if c.form != nil && out.status >= 400 && bytes.HasPrefix(text, []byte("{")) {
 		// Of what it does not know, kumo complains in JSON in every protocol.

@@ -75,12 +75,15 @@ func TestUpstreams(t *testing.T) {
 
 		// Go's CloudWatch client speaks CBOR.
 		alarms := cloudwatch.NewFromConfig(cfg)
-		_, err = alarms.PutMetricAlarm(ctx, &cloudwatch.PutMetricAlarmInput{
-			AlarmName: aws.String("a"), MetricName: aws.String("m"), Namespace: aws.String("n"), Statistic: cwtypes.StatisticSum,
-			ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold, EvaluationPeriods: aws.Int32(2), Period: aws.Int32(60), Threshold: aws.Float64(1.5),
-		})
-		if err != nil {
-			t.Fatalf("alarm: %v", err)
+		for _, tag := range []string{"first", "second"} { // which is not given to what is there
+			_, err = alarms.PutMetricAlarm(ctx, &cloudwatch.PutMetricAlarmInput{
+				AlarmName: aws.String("a"), MetricName: aws.String("m"), Namespace: aws.String("n"), Statistic: cwtypes.StatisticSum,
+				ComparisonOperator: cwtypes.ComparisonOperatorGreaterThanThreshold, EvaluationPeriods: aws.Int32(2), Period: aws.Int32(60), Threshold: aws.Float64(1.5),
+				Tags: []cwtypes.Tag{{Key: &tag, Value: aws.String("x")}},
+			})
+			if err != nil {
+				t.Fatalf("alarm: %v", err)
+			}
 		}
 		found, err := alarms.DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmNames: []string{"a"}})
 		if err != nil || len(found.MetricAlarms) != 1 {
@@ -89,6 +92,10 @@ func TestUpstreams(t *testing.T) {
 		a := found.MetricAlarms[0]
 		if *a.EvaluationPeriods != 2 || *a.Threshold != 1.5 || a.StateUpdatedTimestamp == nil || a.StateUpdatedTimestamp.Year() < 2020 {
 			t.Errorf("alarm: %+v", a)
+		}
+		tags, err := alarms.ListTagsForResource(ctx, &cloudwatch.ListTagsForResourceInput{ResourceARN: aws.String("arn:aws:cloudwatch:eu-west-1:123456789012:alarm:a")})
+		if err != nil || len(tags.Tags) != 1 || *tags.Tags[0].Key != "first" {
+			t.Errorf("its tags: %+v, %v", tags, err)
 		}
 	})
 }

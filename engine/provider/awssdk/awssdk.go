@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -270,16 +271,42 @@ func pending(r *provider.Request, property string) bool {
 	return r.Properties.Has(property) && !known
 }
 
+// withTags is a holder with its tags, which are evidence only: who may not read
+// them, or a service that does not tell them, leaves the other evidence. That they
+// cannot be read just now says nothing.
+func withTags(h *provider.Holder, tags map[string]string, err error) (*provider.Holder, error) {
+	switch (retry.Classifier{}).Of(err) {
+	case retry.Throttle, retry.Server:
+		return nil, fmt.Errorf("read the tags of %s: %w", h.PhysicalID, err)
+	}
+	h.Tags = tags
+	return h, nil
+}
+
 // takenBack tells whether a resource that has the wanted name already, with
 // other settings, may be brought to the wanted ones: when an earlier create of
-// this engine made it. Whether this stack may have it was decided before the
-// create; what others made is left to the service's refusal.
-func takenBack(h *provider.Holder) bool {
+// this engine made it, and this one may have it. What others made is left to the
+// service's refusal.
+func takenBack(r *provider.Request, h *provider.Holder) bool {
 	if h == nil {
 		return false
 	}
 	_, ours := h.Tags[provider.OwnerTagKey]
-	return ours
+	return ours && mayTake(r, h)
+}
+
+// mayTake tells whether a create may have what it found under its name. A declared
+// name is a choice. A generated one was looked up before: it was held by what is
+// the stack's own, or it was free, so that whoever has it now came in between,
+// unless that was this create itself, whose first answer was lost. Where tagging
+// is denied, neither has a tag.
+func mayTake(r *provider.Request, h *provider.Holder) bool {
+	return r.Declared || r.Held || h != nil && h.Tags[provider.OwnerTagKey] == r.OwnerTag
+}
+
+// taken is the refusal of what mayTake does not allow.
+func taken(refusal error) error {
+	return fmt.Errorf("somebody else has made it since its name was looked up: %w", refusal)
 }
 
 // read tells tags that were read and are none from those that could not be.
@@ -291,13 +318,10 @@ func read(tags map[string]string) map[string]string {
 }
 
 // tagsOfFound are the tags for a resource that a create found under its name.
-// Under a declared one the tag that proves who made it is not among them: this
-// create did not.
+// The tag that proves who made it is not among them: this create did not.
 func tagsOfFound(r *provider.Request) map[string]string {
 	tags := provider.TagMap(r.Properties.Value("Tags"))
-	if r.Declared {
-		delete(tags, provider.OwnerTagKey)
-	}
+	delete(tags, provider.OwnerTagKey)
 	return tags
 }
 

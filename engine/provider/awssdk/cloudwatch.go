@@ -156,9 +156,10 @@ func lookupAlarms(ctx context.Context, rs []*provider.Request) ([]*provider.Hold
 		if !slices.Contains(taken, r.Name) {
 			continue
 		}
-		holders[i] = &provider.Holder{PhysicalID: r.Name}
-		// Without its tags it has the other evidence.
-		holders[i].Tags, _ = cloudwatchTagsOf(ctx, r, arn(r, "cloudwatch", "alarm:"+r.Name))
+		tags, err := cloudwatchTagsOf(ctx, r, arn(r, "cloudwatch", "alarm:"+r.Name))
+		if holders[i], err = withTags(&provider.Holder{PhysicalID: r.Name}, tags, err); err != nil {
+			return nil, err
+		}
 	}
 	return holders, nil
 }

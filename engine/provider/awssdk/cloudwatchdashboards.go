@@ -47,9 +47,8 @@ func dashboard() provider.Resource {
 			if _, err := cloudwatchClient(r.Session).GetDashboard(ctx, &cloudwatch.GetDashboardInput{DashboardName: &r.Name}); err != nil {
 				return nil, unlessGone(err, dashboardGone)
 			}
-			h := &provider.Holder{PhysicalID: r.Name}
-			h.Tags, _ = cloudwatchTagsOf(ctx, r, dashboardARN(r, r.Name)) // without its tags it has the other evidence
-			return h, nil
+			tags, err := cloudwatchTagsOf(ctx, r, dashboardARN(r, r.Name))
+			return withTags(&provider.Holder{PhysicalID: r.Name}, tags, err)
 		},
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			out, err := provider.Invoke(ctx, r, cloudwatchClient, (*cloudwatch.Client).GetDashboard, getDashboardInput)

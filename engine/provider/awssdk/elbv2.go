@@ -137,8 +137,7 @@ func balancerAt(ctx context.Context, r *provider.Request) (*types.LoadBalancer, 
 	return &out.LoadBalancers[0], nil
 }
 
-// balancerNamed tells who has a name. The tags are evidence only: an identity
-// that may not read them still learns of the balancer.
+// balancerNamed tells who has a name.
 func balancerNamed(ctx context.Context, r *provider.Request, name string) (*provider.Holder, error) {
 	out, err := elbClient(r.Session).DescribeLoadBalancers(ctx, &elbv2.DescribeLoadBalancersInput{Names: []string{name}})
 	if provider.HasCode(err, "LoadBalancerNotFound") {
@@ -150,7 +149,8 @@ func balancerNamed(ctx context.Context, r *provider.Request, name string) (*prov
 		return nil, nil
 	}
 	lb := out.LoadBalancers[0]
-	return &provider.Holder{PhysicalID: *lb.LoadBalancerArn, Created: aws.ToTime(lb.CreatedTime), Tags: elbTagsOf(ctx, r, *lb.LoadBalancerArn)}, nil
+	tags, err := elbTagsOf(ctx, r, *lb.LoadBalancerArn)
+	return withTags(&provider.Holder{PhysicalID: *lb.LoadBalancerArn, Created: aws.ToTime(lb.CreatedTime)}, tags, err)
 }
 
 func updateBalancer(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
@@ -253,11 +253,11 @@ func elbTags() provider.Tags {
 	}
 }
 
-// elbTagsOf reads the tags of one resource, nil when they cannot be read.
-func elbTagsOf(ctx context.Context, r *provider.Request, id string) map[string]string {
+// elbTagsOf reads the tags of one resource.
+func elbTagsOf(ctx context.Context, r *provider.Request, id string) (map[string]string, error) {
 	out, err := elbClient(r.Session).DescribeTags(ctx, &elbv2.DescribeTagsInput{ResourceArns: []string{id}})
 	if err != nil || len(out.TagDescriptions) == 0 {
-		return nil
+		return nil, err
 	}
-	return tagMap(out.TagDescriptions[0].Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
+	return tagMap(out.TagDescriptions[0].Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value }), nil
 }

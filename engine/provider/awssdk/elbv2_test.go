@@ -58,10 +58,11 @@ func TestLoadBalancer(t *testing.T) {
 			}
 		}
 		r := &provider.Request{Session: s}
-		for k, v := range elbTagsOf(ctx, r, id) {
+		tags, err := elbTagsOf(ctx, r, id)
+		for k, v := range tags {
 			got["tag:"+k] = v
 		}
-		return got, nil
+		return got, err
 	}
 	const owner = "0123456789abcdef0123456789abcdef"
 	base := `{"Name": "Shop-Lb", "Type": "application", "Scheme": "internal", "SecurityGroups": ["` + group + `"], "Subnets": ["` + subnets[0] + `", "` + subnets[1] + `"`

@@ -147,5 +147,6 @@ func targetGroupNamed(ctx context.Context, r *provider.Request, name string) (*p
 		return nil, nil
 	}
 	id := aws.ToString(out.TargetGroups[0].TargetGroupArn)
-	return &provider.Holder{PhysicalID: id, Tags: elbTagsOf(ctx, r, id)}, nil
+	tags, err := elbTagsOf(ctx, r, id)
+	return withTags(&provider.Holder{PhysicalID: id}, tags, err)
 }

@@ -115,10 +115,11 @@ func rule() provider.Resource {
 				return nil, err
 			}
 			h := &provider.Holder{PhysicalID: aws.ToString(out.Arn)}
-			if out, err := eventsClient(r.Session).ListTagsForResource(ctx, &eventbridge.ListTagsForResourceInput{ResourceARN: out.Arn}); err == nil {
-				h.Tags = tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
+			tags, err := eventsClient(r.Session).ListTagsForResource(ctx, &eventbridge.ListTagsForResourceInput{ResourceARN: out.Arn})
+			if err != nil {
+				return withTags(h, nil, err)
 			}
-			return h, nil
+			return withTags(h, tagMap(tags.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value }), nil)
 		},
 		Known: func(r *provider.Request) *value.Object {
 			id := r.PhysicalID

@@ -124,8 +124,7 @@ func logGroup() provider.Resource {
 }
 
 // createLogGroup makes the group, or takes one that is there: Lambda and others
-// make the group that they write to when it is missing. Whether it may be taken
-// was decided before the create.
+// make the group that they write to when it is missing.
 func createLogGroup(ctx context.Context, r *provider.Request) (provider.Created, error) {
 	c := logsClient(r.Session)
 	in, err := createLogGroupInput.Input(r)
@@ -133,21 +132,28 @@ func createLogGroup(ctx context.Context, r *provider.Request) (provider.Created,
 		return provider.Created{}, err
 	}
 	made := provider.Created{PhysicalID: *in.LogGroupName}
-	if _, err := c.CreateLogGroup(ctx, in); !provider.HasCode(err, "ResourceAlreadyExistsException") {
-		if err != nil {
-			return provider.Created{}, err
-		}
+	_, err = c.CreateLogGroup(ctx, in)
+	switch {
+	case err == nil:
 		return made, nil
+	case !provider.HasCode(err, "ResourceAlreadyExistsException"):
+		return provider.Created{}, err
+	case !r.Declared && !r.Held:
+		named := *r
+		named.Name = made.PhysicalID
+		if h, lookErr := lookupLogGroup(ctx, &named); lookErr != nil || !mayTake(r, h) {
+			return provider.Created{}, taken(err)
+		}
 	}
-	taken := *r
-	taken.PhysicalID = made.PhysicalID
+	there := *r
+	there.PhysicalID = made.PhysicalID
 	if in.KmsKeyId != nil {
 		if _, err := c.AssociateKmsKey(ctx, &logs.AssociateKmsKeyInput{LogGroupName: in.LogGroupName, KmsKeyId: in.KmsKeyId}); err != nil {
 			return provider.Created{}, err
 		}
 	}
 	if tags := tagsOfFound(r); len(tags) > 0 {
-		if _, err := c.TagResource(ctx, &logs.TagResourceInput{ResourceArn: aws.String(logGroupARN(&taken)), Tags: tags}); err != nil {
+		if _, err := c.TagResource(ctx, &logs.TagResourceInput{ResourceArn: aws.String(logGroupARN(&there)), Tags: tags}); err != nil {
 			return provider.Created{}, err
 		}
 	}
@@ -203,7 +209,7 @@ func lookupLogGroup(ctx context.Context, r *provider.Request) (*provider.Holder,
 	if len(out.LogGroups) == 0 || aws.ToString(out.LogGroups[0].LogGroupName) != r.Name {
 		return nil, nil
 	}
-	return logGroupHolder(ctx, r, out.LogGroups[0]), nil
+	return logGroupHolder(ctx, r, out.LogGroups[0])
 }
 
 // lookupLogGroups asks for several groups by their exact names. An answer in
@@ -225,17 +231,20 @@ func lookupLogGroups(ctx context.Context, rs []*provider.Request) ([]*provider.H
 			continue
 		}
 		if g := slices.IndexFunc(out.LogGroups, func(g types.LogGroup) bool { return aws.ToString(g.LogGroupName) == r.Name }); g >= 0 {
-			holders[i] = logGroupHolder(ctx, r, out.LogGroups[g])
+			if holders[i], err = logGroupHolder(ctx, r, out.LogGroups[g]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return holders, nil
 }
 
-func logGroupHolder(ctx context.Context, r *provider.Request, g types.LogGroup) *provider.Holder {
+func logGroupHolder(ctx context.Context, r *provider.Request, g types.LogGroup) (*provider.Holder, error) {
 	h := &provider.Holder{PhysicalID: r.Name, Created: time.UnixMilli(aws.ToInt64(g.CreationTime))}
 	group := strings.TrimSuffix(aws.ToString(g.Arn), ":*")
-	if out, err := logsClient(r.Session).ListTagsForResource(ctx, &logs.ListTagsForResourceInput{ResourceArn: &group}); err == nil {
-		h.Tags = read(out.Tags)
+	out, err := logsClient(r.Session).ListTagsForResource(ctx, &logs.ListTagsForResourceInput{ResourceArn: &group})
+	if err != nil {
+		return withTags(h, nil, err)
 	}
-	return h
+	return withTags(h, read(out.Tags), nil)
 }

@@ -44,10 +44,7 @@ var createBucketInput = provider.Bind[s3.CreateBucketInput](
 			config.LocationConstraint = types.BucketLocationConstraint(r.Stack.Region)
 		}
 		if r.OwnerTag != "" {
-			config.Tags = []types.Tag{ownerTag(r)}
-		}
-		if r.OwnerTag != "" && r.Declared {
-			config.Tags = append(config.Tags, bucketTagSet(provider.TagMap(r.Properties.Value("Tags")))...)
+			config.Tags = append([]types.Tag{ownerTag(r.OwnerTag)}, bucketTagSet(provider.TagMap(r.Properties.Value("Tags")))...)
 		}
 		if config.LocationConstraint != "" || config.Tags != nil {
 			in.CreateBucketConfiguration = config
@@ -55,12 +52,10 @@ var createBucketInput = provider.Bind[s3.CreateBucketInput](
 		return nil
 	}))
 
-// ownerTag proves whose create it is. Under a generated name the template's own
-// tags are not part of that call: a bucket that was there already, and is taken
-// back, would not get them. Under a declared one they are: whoever's bucket
-// there was, see putBucketTags.
-func ownerTag(r *provider.Request) types.Tag {
-	return types.Tag{Key: aws.String(provider.OwnerTagKey), Value: &r.OwnerTag}
+// ownerTag proves whose create it was. The template's own tags are part of that
+// call too; a bucket that was there already gets them by putBucketTags.
+func ownerTag(create string) types.Tag {
+	return types.Tag{Key: aws.String(provider.OwnerTagKey), Value: &create}
 }
 
 func bucketTagSet(tags map[string]string) (set []types.Tag) {
@@ -70,11 +65,10 @@ func bucketTagSet(tags map[string]string) (set []types.Tag) {
 	return set
 }
 
-// putBucketTags replaces all tags that there are. Those of a create include the
-// one that proves whose it is, if it is: in us-east-1 a create of a bucket that
-// is there already is answered like any other. So under a declared name a look
-// tells whether the create has set the tags; a bucket on which it did not was
-// there before.
+// putBucketTags replaces all tags that there are. After a create a look tells
+// whether that has set them: in us-east-1 a create of a bucket that is there
+// already is answered like any other. Such a bucket was there before, and keeps the
+// tag of the create that made it.
 func putBucketTags(ctx context.Context, r *provider.Request, tags map[string]string) error {
 	c := S3Client(r.Session)
 	if len(tags) == 0 {
@@ -82,17 +76,22 @@ func putBucketTags(ctx context.Context, r *provider.Request, tags map[string]str
 		return err
 	}
 	set := bucketTagSet(tags)
-	ours := r.OwnerTag != ""
-	if ours && r.Declared {
-		there, _ := bucketTags(ctx, r, r.PhysicalID)
-		ours = there[provider.OwnerTagKey] == r.OwnerTag
+	if r.OwnerTag != "" {
+		there, err := bucketTags(ctx, r, r.PhysicalID)
+		if err != nil && !provider.AccessDenied(err) {
+			return err
+		}
+		maker, tagged := there[provider.OwnerTagKey]
+		if tagged && !mayTake(r, &provider.Holder{Tags: there}) {
+			return taken(errors.New("it has the tag of another create"))
+		}
 		delete(there, provider.OwnerTagKey)
-		if ours && maps.Equal(there, tags) {
+		if maker == r.OwnerTag && maps.Equal(there, tags) {
 			return nil
 		}
-	}
-	if ours {
-		set = append(set, ownerTag(r))
+		if tagged {
+			set = append(set, ownerTag(maker))
+		}
 	}
 	_, err := c.PutBucketTagging(ctx, &s3.PutBucketTaggingInput{Bucket: &r.PhysicalID, Tagging: &types.Tagging{TagSet: set}})
 	return err
@@ -116,14 +115,19 @@ func bucket() provider.Resource {
 			Property: "Tags",
 			Set:      putBucketTags,
 		},
-		// Whether the name may be taken back was decided before the create. In
-		// us-east-1 creating one's own bucket again succeeds, elsewhere it is told.
+		// In us-east-1 creating one's own bucket again succeeds, elsewhere it is told.
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+			name := text(r.Properties, "BucketName")
 			_, err := provider.Invoke(ctx, r, S3Client, (*s3.Client).CreateBucket, createBucketInput)
-			if err != nil && !provider.HasCode(err, "BucketAlreadyOwnedByYou") {
+			if provider.HasCode(err, "BucketAlreadyOwnedByYou") {
+				tags, _ := bucketTags(ctx, r, name)
+				if !mayTake(r, &provider.Holder{Tags: tags}) {
+					return provider.Created{}, taken(err)
+				}
+			} else if err != nil {
 				return provider.Created{}, err
 			}
-			return provider.Created{PhysicalID: text(r.Properties, "BucketName")}, nil
+			return provider.Created{PhysicalID: name}, nil
 		},
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			if text(r.Properties, "ObjectLockEnabled") != "true" {
@@ -177,9 +181,8 @@ func lookupBucket(ctx context.Context, r *provider.Request) (*provider.Holder, e
 	if err != nil {
 		return nil, err
 	}
-	h := &provider.Holder{PhysicalID: r.Name}
-	h.Tags, _ = bucketTags(ctx, r, r.Name) // without them it has the other evidence
-	return h, nil
+	tags, err := bucketTags(ctx, r, r.Name)
+	return withTags(&provider.Holder{PhysicalID: r.Name}, tags, err)
 }
 
 // bucketTags are the tags of a bucket.

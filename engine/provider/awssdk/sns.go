@@ -116,10 +116,11 @@ func lookupTopic(ctx context.Context, r *provider.Request) (*provider.Holder, er
 		return nil, err
 	}
 	h := &provider.Holder{PhysicalID: id}
-	if out, err := snsClient(r.Session).ListTagsForResource(ctx, &sns.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
-		h.Tags = tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
+	out, err := snsClient(r.Session).ListTagsForResource(ctx, &sns.ListTagsForResourceInput{ResourceArn: &id})
+	if err != nil {
+		return withTags(h, nil, err)
 	}
-	return h, nil
+	return withTags(h, tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value }), nil)
 }
 
 // takeTopicBack brings a topic that was kept to the attributes wanted now. SNS
@@ -132,7 +133,10 @@ func takeTopicBack(ctx context.Context, r *provider.Request, refusal error) (pro
 	if err != nil || h == nil {
 		return provider.Created{}, refusal
 	}
-	if !takenBack(h) {
+	if !mayTake(r, h) {
+		return provider.Created{}, taken(refusal)
+	}
+	if !takenBack(r, h) {
 		// One that was made without such a tag is handed out to who asks without.
 		in, err := createTopicInput.Input(r)
 		if err != nil {

@@ -187,7 +187,7 @@ func TestKeptTopicIsTakenBack(t *testing.T) {
 	c := sns.NewFromConfig(s.Config)
 	refusal := &smithy.GenericAPIError{Code: "InvalidParameter", Message: "Topic already exists with different tags"}
 	take := func(name string) (provider.Created, error) {
-		return takeTopicBack(t.Context(), &provider.Request{Session: s, Stack: stack, LogicalID: "T", Type: "AWS::SNS::Topic",
+		return takeTopicBack(t.Context(), &provider.Request{Session: s, Stack: stack, LogicalID: "T", Type: "AWS::SNS::Topic", Held: true,
 			Properties: object(t, `{"TopicName": "`+name+`", "DisplayName": "new", "Tags": [{"Key": "a", "Value": "1"}]}`)}, refusal)
 	}
 	tags := []types.Tag{{Key: aws.String(provider.OwnerTagKey), Value: aws.String("of an earlier create")}}

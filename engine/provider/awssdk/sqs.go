@@ -127,7 +127,7 @@ func takeQueueBack(ctx context.Context, r *provider.Request, refusal error) (pro
 	named := *r
 	named.Name = text(r.Properties, "QueueName")
 	h, err := lookupQueue(ctx, &named)
-	if err != nil || !takenBack(h) {
+	if err != nil || !takenBack(r, h) {
 		return provider.Created{}, refusal
 	}
 	kept := asExisting(r, h.PhysicalID)
@@ -209,10 +209,11 @@ func lookupQueue(ctx context.Context, r *provider.Request) (*provider.Holder, er
 	if s, err := strconv.ParseFloat(attributes["CreatedTimestamp"], 64); err == nil {
 		h.Created = time.Unix(int64(s), 0)
 	}
-	if tags, err := sqsClient(r.Session).ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: out.QueueUrl}); err == nil {
-		h.Tags = read(tags.Tags)
+	tags, err := sqsClient(r.Session).ListQueueTags(ctx, &sqs.ListQueueTagsInput{QueueUrl: out.QueueUrl})
+	if err != nil {
+		return withTags(h, nil, err)
 	}
-	return h, nil
+	return withTags(h, read(tags.Tags), nil)
 }
 
 // A queue policy is an attribute of the queues it names, and is known by the

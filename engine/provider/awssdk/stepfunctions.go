@@ -119,10 +119,11 @@ func lookupMachine(ctx context.Context, r *provider.Request) (*provider.Holder, 
 		return nil, err
 	}
 	h := &provider.Holder{PhysicalID: id, Created: aws.ToTime(out.CreationDate)}
-	if out, err := sfnClient(r.Session).ListTagsForResource(ctx, &sfn.ListTagsForResourceInput{ResourceArn: &id}); err == nil {
-		h.Tags = tagMap(out.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value })
+	tags, err := sfnClient(r.Session).ListTagsForResource(ctx, &sfn.ListTagsForResourceInput{ResourceArn: &id})
+	if err != nil {
+		return withTags(h, nil, err)
 	}
-	return h, nil
+	return withTags(h, tagMap(tags.Tags, func(t types.Tag) (k, v *string) { return t.Key, t.Value }), nil)
 }
 
 // takeMachineBack brings a state machine that was kept to what is wanted now.
@@ -130,7 +131,7 @@ func takeMachineBack(ctx context.Context, r *provider.Request, refusal error) (p
 	named := *r
 	named.Name = text(r.Properties, "StateMachineName")
 	h, err := lookupMachine(ctx, &named)
-	if err != nil || !takenBack(h) {
+	if err != nil || !takenBack(r, h) {
 		return provider.Created{}, refusal
 	}
 	kept := asExisting(r, h.PhysicalID)

@@ -95,7 +95,7 @@ func TestKeptStateMachineIsTakenBack(t *testing.T) {
 		}
 	}
 	take := func(name string) (provider.Created, error) {
-		return takeMachineBack(t.Context(), &provider.Request{Session: s, Stack: stack, LogicalID: "M", Type: "AWS::StepFunctions::StateMachine",
+		return takeMachineBack(t.Context(), &provider.Request{Session: s, Stack: stack, LogicalID: "M", Type: "AWS::StepFunctions::StateMachine", Held: true,
 			Properties: object(t, `{"StateMachineName": "`+name+`", "RoleArn": "`+role+`", "Definition": {"StartAt": "B", "States": {"B": {"Type": "Succeed"}}}}`)}, refusal)
 	}
 	make("Shop-KeptMachine", provider.OwnerTagKey)

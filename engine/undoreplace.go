@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/org/cdkd-action/engine/authorship"
 	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/state"
 )
@@ -13,12 +14,12 @@ import (
 // comes back, the new one goes.
 func (u *undoing) takeBack(ctx context.Context, op *state.Operation, row *state.Resource) error {
 	u.change(func(r *state.Record) { r.Set(op.LogicalID, op.Previous) })
-	return u.letGo(ctx, op, row)
+	return u.letGo(ctx, op, row, u.evidence(ctx, op.LogicalID, row))
 }
 
 // letGo deletes the new copy of a replacement that is undone, by its
 // UpdateReplacePolicy. No record names it any more.
-func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Resource) error {
+func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Resource, sent authorship.Create) error {
 	if back := u.world.row(op.LogicalID); back != nil && state.SameResource(row.ResourceType, back.PhysicalID, row.PhysicalID) || u.heir(op.LogicalID, row, nil) != "" {
 		return nil
 	}
@@ -28,9 +29,12 @@ func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Res
 			remedy: "delete the new copy by hand if it is not wanted: no record names it any more",
 		}
 	}
-	doubt, err := u.doubt(ctx, op.LogicalID, row, state.RunBegan(u.run))
-	if err != nil {
-		doubt = err.Error() // it is not asked again
+	doubt := ""
+	if u.onTrial(op.LogicalID, row) {
+		var err error
+		if doubt, err = u.doubtOf(ctx, op.LogicalID, row, sent); err != nil {
+			doubt = err.Error() // it is not asked again
+		}
 	}
 	if doubt != "" {
 		return &skip{
@@ -55,6 +59,14 @@ func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Res
 	return nil
 }
 
+// evidence is what is known of the create of a row, as doubt has it.
+func (u *undoing) evidence(ctx context.Context, logicalID string, row *state.Resource) authorship.Create {
+	if create, ok := u.sentCreate(ctx, logicalID, row); ok {
+		return create
+	}
+	return authorship.Create{Sent: state.RunBegan(u.run)}
+}
+
 // governed is a row whose deletion another policy decides about.
 func governed(row *state.Resource, policy string) *state.Resource {
 	c := row.Clone()
@@ -75,13 +87,17 @@ func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Re
 		return err
 	}
 	req.PhysicalID, req.Attributes, req.Previous = "", nil, nil
+	var sent authorship.Create
+	if row != nil {
+		sent = u.evidence(ctx, op.LogicalID, row) // the ledger says it no more once the old copy's create is written down
+	}
 	remake := func(policy retry.Policy) error { return u.remakeOld(ctx, op, req, decision, policy) }
 	if row == nil {
 		return remake(retry.ForRecreate(retry.Classifier{}))
 	}
 	if !op.OldDeletedFirst { // else the two have one name
 		if err = remake(retry.ForCreate(retry.Classifier{})); err == nil {
-			if err = u.letGo(ctx, op, row); !letGo(err) {
+			if err = u.letGo(ctx, op, row, sent); !letGo(err) {
 				u.goneLeftover(row) // it is gone, or was named as left behind
 			}
 			return err

@@ -23,8 +23,7 @@ import (
 // and their answers be heard, in an order that its seed decides. Everything
 // runs in one synctest bubble: what comes next is chosen only when nobody has
 // anything left to do but to wait, and time passes only when the schedule lets
-// it. So a seed always gives the same run, on one processor and with random
-// names that the seed decides, too.
+// it. So a seed always gives the same run.
 type schedule struct {
 	aws    *sandbox.Sandbox
 	random *rand.Rand

@@ -262,7 +262,7 @@ func (u *undoing) forgetCreates(ctx context.Context, operations []*state.Operati
 	d := u.deployment
 	var ids []string
 	for _, op := range operations {
-		if op.ChangeType == state.OpCreate && d.world.row(op.LogicalID) == nil || slices.Contains(u.remade, op.LogicalID) {
+		if op.ChangeType == state.OpCreate && d.world.row(op.LogicalID) == nil || d.wasRemade(op.LogicalID) {
 			ids = append(ids, op.LogicalID)
 		}
 	}

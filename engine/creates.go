@@ -250,7 +250,9 @@ func (d *deployment) settlement() state.Settlement {
 		s.Fates = d.unrecordedFates()
 	}
 	if !d.whole {
-		s.Keep = d.onTrial
+		s.Keep = func(logicalID string, row *state.Resource) bool {
+			return d.onTrial(logicalID, row) && !d.wasRemade(logicalID)
+		}
 	}
 	if d.e.config.Window.Interrupted() {
 		s.Sealed = now()

@@ -80,6 +80,7 @@ type deployment struct {
 	pending  pending
 
 	mu        sync.Mutex
+	remade    []string        // logical ids of old copies that a rollback made again
 	stop      <-chan struct{} // closes when nothing is to be tried again; nil between phases
 	stopWork  func()          // closes it; nil where a failure does not
 	failure   error           // the first of a resource

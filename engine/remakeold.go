@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
@@ -60,13 +61,23 @@ func (u *undoing) remakeOld(ctx context.Context, op *state.Operation, req *provi
 	if row != nil && row.UpdateReplacePolicy != "Retain" {
 		u.leaveBehind(ctx, oldCopy(op.LogicalID, row, row.UpdateReplacePolicy))
 	}
+	u.deployment.mu.Lock()
 	u.remade = append(u.remade, op.LogicalID)
+	u.deployment.mu.Unlock()
 	u.change(func(r *state.Record) {
 		old := previous(op, made.PhysicalID)
 		old.Attributes = u.redact(made.Attributes)
 		r.Set(op.LogicalID, old)
 	})
 	return err
+}
+
+// wasRemade tells whether a rollback made the resource again: that is proved, and
+// needs no evidence any more.
+func (d *deployment) wasRemade(logicalID string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Contains(d.remade, logicalID)
 }
 
 // leaveBehind writes a leftover down.

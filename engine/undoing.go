@@ -31,8 +31,6 @@ type undoing struct {
 	// another prefix's.
 	forbidden error
 
-	remade []string // logical ids of old copies that were made again
-
 	mu      sync.Mutex
 	failed  int
 	skipped int

@@ -19,7 +19,6 @@ import (
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/internal/sandbox"
-	"github.com/org/cdkd-action/internal/stateshape"
 )
 
 // Assemblies are deployed, looked at with the aws command line, deployed again,
@@ -158,7 +157,7 @@ type lab struct {
 }
 
 func startLab(t *testing.T) *lab {
-	s, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.Moto, Stored: stateshape.Watch(t, t.Name(), bucket)})
+	s, err := sandbox.Start(t.Context(), sandbox.Options{Upstream: sandbox.Moto})
 	if err != nil {
 		t.Fatal(err)
 	}

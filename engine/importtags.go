@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
 	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi/types"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/partition"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/schema"
@@ -95,6 +96,7 @@ func (e *Engine) byTags(ctx context.Context, t target, tags Tagged) (map[string]
 		none := &InputError{
 			What: fmt.Sprintf("no resource in %s that has the tags is one of stack %s", t.Region, t.Name),
 			Next: fmt.Sprintf("look which ones have them: aws resourcegroupstaggingapi get-resources --tag-filters Key=%s --region %s; the tag %s has to name a logical id, or the path of a construct", by, t.Region, by),
+			Page: guide.UnknownResource,
 		}
 		if others > 0 {
 			none.What = fmt.Sprintf("%s; the tag %s of %d names something else", none.What, by, others)

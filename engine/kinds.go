@@ -85,7 +85,9 @@ var kinds = []kind{
 	{guide.CustomResource, "", is[*customresource.FunctionError]},
 	{guide.NotStable, "", is[*provider.SettleError]},
 	{guide.NotStable, "", is[*cloudcontrol.TimeoutError]},
+	{guide.NotStable, "", is[*cloudcontrol.CancelledError]},
 	{guide.NotStable, "", is[*TimeoutError]},
+	{guide.AlreadyExists, "", is[*ExistsError]},
 	{guide.WrongRegion, "", is[*provider.RegionError]},
 
 	{guide.UnsupportedType, "", is[*provider.Unroutable]},

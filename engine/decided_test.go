@@ -20,8 +20,7 @@ var undecided = map[string]string{
 	"UnreadError": "it goes by AWS's code", "IllegibleError": "the record that it wraps has", "NotReadableError": "drift and refresh have a page of their own for what is not read",
 	"value.SyntaxError": "whatever was read has", "child.ExitError": "whatever ran it has",
 	"lookup.NotFoundError": "synth.LookupError has", "lookup.UnknownError": "synth.LookupError has",
-	"template.ExportError": "it is a warning", "template.AssertionError": "template.Error has", "template.HookError": "template.Error has",
-	"state.UnseenError": "doctor and gc say it, and go on",
+	"template.ExportError": "it is a warning",
 }
 
 // Whoever adds a type of error decides which page it has, or says why none.

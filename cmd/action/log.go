@@ -56,6 +56,7 @@ func (s *step) observe(ev engine.Event) {
 	case engine.RunStarted:
 		log = s.log.Debug()
 		line = "run " + ev.Text
+		s.set("run-id", ev.Text) // who is killed says no more
 	case engine.LockRequested:
 		log = s.log.Debug()
 		line = "asks for the lock"

@@ -14,7 +14,7 @@ import (
 // A Listed is a stack of an app, and when it can be deployed.
 type Listed struct {
 	*assembly.Stack
-	After []string // the other stacks of the list that come before it
+	After []string // the other stacks of the list, by their IDs, that come before it
 	// Wave is 0 for a stack that comes after none of the others, and otherwise
 	// one more than the latest of those that it comes after: the stacks of a wave
 	// can be deployed at once.
@@ -54,11 +54,11 @@ func (e *Engine) List(ctx context.Context, s Selection) ([]Listed, error) {
 	list, waves := make([]Listed, len(stacks)), map[string]int{}
 	for i, stack := range stacks {
 		wave := 0
-		for _, before := range after[stack.Name] {
+		for _, before := range after[stack.ID] {
 			wave = max(wave, waves[before]+1)
 		}
-		waves[stack.Name] = wave
-		list[i] = Listed{Stack: stack, After: after[stack.Name], Wave: wave}
+		waves[stack.ID] = wave
+		list[i] = Listed{Stack: stack, After: after[stack.ID], Wave: wave}
 	}
 	return list, nil
 }

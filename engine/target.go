@@ -43,7 +43,7 @@ func (e *Engine) targetOf(s *assembly.Stack, parameters map[string]string) targe
 		region = e.defaultRegion()
 	}
 	return target{
-		Name: s.Name, Region: region, DisplayName: s.DisplayName,
+		Name: s.Name, Region: region, DisplayName: s.DisplayName, id: s.ID,
 		Template: s.Template, Nested: s.Nested, Assets: s.Assets,
 		Parameters: parametersOf(s, parameters), Protected: s.TerminationProtection, tags: s.Tags, source: s.Source,
 	}
@@ -71,15 +71,15 @@ func (t target) child(d *deployment, logicalID string, n *assembly.Nested, param
 }
 
 // parametersOf picks what is meant for a stack: Name=value goes to every stack
-// that declares the parameter, Stack:Name=value to one.
+// that declares the parameter, Stack:Name=value to those of a name, or to the one
+// that the app calls so.
 func parametersOf(s *assembly.Stack, given map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, p := range s.Template.Parameters {
-		if v, ok := given[p.Name]; ok {
-			out[p.Name] = v
-		}
-		if v, ok := given[s.Name+":"+p.Name]; ok {
-			out[p.Name] = v
+		for _, key := range []string{p.Name, s.Name + ":" + p.Name, s.ID + ":" + p.Name} {
+			if v, ok := given[key]; ok {
+				out[p.Name] = v
+			}
 		}
 	}
 	return out
@@ -92,6 +92,7 @@ func unusedParameters(stacks []*assembly.Stack, given map[string]string) []strin
 		for _, p := range s.Template.Parameters {
 			delete(unused, p.Name)
 			delete(unused, s.Name+":"+p.Name)
+			delete(unused, s.ID+":"+p.Name)
 		}
 	}
 	return sortedKeys(unused)

@@ -31,7 +31,7 @@ func (e *Engine) DiffTemplates(_ context.Context, opt TemplateDiffOptions) (*res
 		return run, e.end(run, err)
 	}
 	for _, t := range sel.targets {
-		run.Add(e.revise(t, base.Stack(t.Name)))
+		run.Add(e.revise(t, base.Stack(t.Name, t.Region, t.account)))
 	}
 	return run, e.end(run, nil)
 }

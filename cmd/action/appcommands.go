@@ -71,11 +71,11 @@ func (s *step) publish(ctx context.Context) error {
 func (s *step) setStacks(list []engine.Listed) {
 	names, waves := []any{}, []any{}
 	for _, l := range list {
-		names = append(names, l.Name)
+		names = append(names, l.ID)
 		for len(waves) <= l.Wave {
 			waves = append(waves, []any{})
 		}
-		waves[l.Wave] = append(waves[l.Wave].([]any), l.Name)
+		waves[l.Wave] = append(waves[l.Wave].([]any), l.ID)
 	}
 	s.set("stacks", value.JSON(names))
 	s.set("waves", value.JSON(waves))

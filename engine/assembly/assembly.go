@@ -11,6 +11,7 @@
 package assembly
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -32,6 +33,9 @@ type Assembly struct {
 
 // A Stack is one stack of an assembly.
 type Stack struct {
+	// ID tells the stacks of an assembly apart: the name, or what the app calls the
+	// stack where stacks of several regions or accounts have the same name.
+	ID          string
 	ArtifactID  string
 	Name        string
 	DisplayName string // Stage/Stack in a stage, else as Name
@@ -45,7 +49,7 @@ type Stack struct {
 
 	TerminationProtection bool
 	Tags                  map[string]string
-	DependsOn             []string // names of stacks, in the manifest's order
+	DependsOn             []string // stacks by their IDs, in the manifest's order
 
 	Assets   *AssetManifest // nil: none
 	Messages []Message
@@ -96,23 +100,51 @@ func (a *Assembly) CheckContext() error {
 	return &MissingError{Dir: a.Dir, Missing: a.Missing}
 }
 
-// Stack returns a stack by name, nil when there is none.
-func (a *Assembly) Stack(name string) *Stack {
+// Stack returns the stack that has a name in a place, or may go there; nil when there
+// is none.
+func (a *Assembly) Stack(name, region, accountID string) *Stack {
+	var named []*Stack
 	for _, s := range a.Stacks {
 		if s.Name == name {
-			return s
+			named = append(named, s)
 		}
 	}
-	return nil
+	return at(named, region, accountID)
 }
+
+// at picks, of stacks, the one that goes to a place, or the first that may; nil for none.
+func at(stacks []*Stack, region, accountID string) *Stack {
+	var best *Stack
+	most := -1
+	for _, s := range stacks {
+		said := 0
+		if s.Region == region {
+			said++
+		}
+		if s.AccountID == accountID {
+			said++
+		}
+		if may(s.Region, region) && may(s.AccountID, accountID) && said > most {
+			best, most = s, said
+		}
+	}
+	return best
+}
+
+// may tells whether two regions, or two accounts, can turn out to be one: "" is any.
+func may(a, b string) bool { return a == b || a == "" || b == "" }
 
 // String names the stack for messages: its name, and what the app calls it
 // where that differs.
 func (s *Stack) String() string {
-	if s.DisplayName == s.Name {
+	called := s.DisplayName
+	if called == s.Name {
+		called = cmp.Or(s.ID, s.Name)
+	}
+	if called == s.Name {
 		return s.Name
 	}
-	return s.Name + " (" + s.DisplayName + ")"
+	return s.Name + " (" + called + ")"
 }
 
 // A Fault is one thing that is wrong with an assembly.

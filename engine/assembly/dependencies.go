@@ -29,8 +29,8 @@ func (r *reader) dependencies() {
 					r.assets(f, e.stack, name, target)
 				}
 				for _, s := range target.stacks() {
-					if s.Name != e.stack.Name && !slices.Contains(e.stack.DependsOn, s.Name) {
-						e.stack.DependsOn = append(e.stack.DependsOn, s.Name)
+					if s != e.stack && !slices.Contains(e.stack.DependsOn, s.ID) {
+						e.stack.DependsOn = append(e.stack.DependsOn, s.ID)
 					}
 				}
 			}

@@ -27,11 +27,11 @@ func Read(dir string) (*Assembly, error) {
 	}
 	r.assembly(dir, nil)
 	if r.a.Version != "" {
+		r.identify()
 		r.dependencies()
 		for _, s := range r.a.Stacks {
 			s.Nested = r.nested(s.Template, s, s.String(), []string{s.TemplateFile})
 		}
-		r.duplicates()
 	}
 	if len(r.faults.List) > 0 {
 		return nil, r.faults
@@ -217,15 +217,36 @@ func (r *reader) template(file, stack, name string) *template.Template {
 	return t
 }
 
-// duplicates refuses two stacks of one name: a name is what a stack's record,
-// its lock and every command's argument go by.
-func (r *reader) duplicates() {
-	first := map[string]*Stack{}
+// identify gives the stacks their IDs, and refuses two of one name that are in the
+// same place or may be: by name, region and account a stack's record goes, and its
+// lock.
+func (r *reader) identify() {
+	named, ids := map[string][]*Stack{}, map[string]*Stack{}
 	for _, s := range r.a.Stacks {
-		if other := first[s.Name]; other != nil {
-			r.fault(filepath.Join(s.Dir, ManifestFile), fmt.Errorf("two stacks are named %s: artifacts %s and %s", s.Name, other.ArtifactID, s.ArtifactID))
-			continue
+		for _, other := range named[s.Name] {
+			if !may(s.Region, other.Region) || !may(s.AccountID, other.AccountID) {
+				continue
+			}
+			err := fmt.Errorf("two stacks are named %s: artifacts %s and %s", s.Name, other.ArtifactID, s.ArtifactID)
+			if s.Region != other.Region || s.AccountID != other.AccountID {
+				err = fmt.Errorf("%w, of which one may go to any place, and so to that of the other: give both an env, or another stackName", err)
+			} else {
+				err = fmt.Errorf("%w, and in one region of an account there is one of a name: give one another stackName, or another env", err)
+			}
+			r.fault(filepath.Join(s.Dir, ManifestFile), err)
 		}
-		first[s.Name] = s
+		named[s.Name] = append(named[s.Name], s)
+	}
+	for _, s := range r.a.Stacks {
+		s.ID = s.Name
+		if len(named[s.Name]) > 1 {
+			if s.ID = s.DisplayName; s.ID == s.Name {
+				s.ID = s.ArtifactID
+			}
+		}
+		if other := ids[s.ID]; other != nil && other.Name != s.Name {
+			r.fault(filepath.Join(s.Dir, ManifestFile), fmt.Errorf("stack %s and stack %s cannot be told apart by %s: give one another construct id or stackName", other, s, s.ID))
+		}
+		ids[s.ID] = s
 	}
 }

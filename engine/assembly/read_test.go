@@ -73,7 +73,13 @@ func TestReadRefuses(t *testing.T) {
 			[]string{"2 faults:", "A.json: stack A: template A.json: Resources.X: a resource needs a Type", "B.json: stack B: template B.json: want a JSON object, got a list"}},
 		{"duplicate stack names (T-62)",
 			map[string]string{"manifest.json": manifest(`"A": {"type": "aws:cloudformation:stack", "properties": {"templateFile": "t.json", "stackName": "S"}}, "B": {"type": "aws:cloudformation:stack", "properties": {"templateFile": "t.json", "stackName": "S"}}`), "t.json": empty},
-			[]string{"two stacks are named S: artifacts A and B"}},
+			[]string{"two stacks are named S: artifacts A and B", "in one region of an account there is one of a name: give one another stackName, or another env"}},
+		{"duplicate stack names, of which one may go to the region of the other (T-62)",
+			map[string]string{"manifest.json": manifest(`"A": {"type": "aws:cloudformation:stack", "properties": {"templateFile": "t.json", "stackName": "S"}}, "B": {"type": "aws:cloudformation:stack", "environment": "aws://unknown-account/eu-west-1", "properties": {"templateFile": "t.json", "stackName": "S"}}`), "t.json": empty},
+			[]string{"two stacks are named S: artifacts A and B", "may go to any place, and so to that of the other: give both an env, or another stackName"}},
+		{"a stack that the app calls as another is named, where names do not tell",
+			map[string]string{"manifest.json": manifest(`"A": {"type": "aws:cloudformation:stack", "environment": "aws://1/us-east-1", "properties": {"templateFile": "t.json", "stackName": "S"}}, "B": {"type": "aws:cloudformation:stack", "environment": "aws://1/eu-west-1", "properties": {"templateFile": "t.json", "stackName": "S"}}, "C": {"type": "aws:cloudformation:stack", "properties": {"templateFile": "t.json", "stackName": "A"}}`), "t.json": empty},
+			[]string{"stack S (A) and stack A cannot be told apart by A"}},
 		{"nested assembly that is not there (T-51, T-52)", map[string]string{"manifest.json": manifest(`"N": {"type": "cdk:cloud-assembly", "properties": {"directoryName": "n"}}`)}, []string{"n/manifest.json: there is no such file"}},
 		{"nested assembly out of the assembly (T-59)", map[string]string{"manifest.json": manifest(`"N": {"type": "cdk:cloud-assembly", "properties": {"directoryName": ".."}}`)}, []string{"leads out of the assembly"}},
 		{"nested assembly that is the assembly", map[string]string{"manifest.json": manifest(`"N": {"type": "cdk:cloud-assembly", "properties": {"directoryName": "."}}`)}, []string{"is in the assembly already"}},
@@ -171,7 +177,7 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	first := a.Stack("First")
+	first := a.Stack("First", "", "")
 	if !first.TerminationProtection { // T-60
 		t.Error("termination protection is lost")
 	}

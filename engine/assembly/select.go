@@ -16,7 +16,7 @@ import (
 // A Selection says which stacks a command is about.
 type Selection struct {
 	// Patterns are names, with * for any run of characters. One that holds a /
-	// is compared with the display name.
+	// is compared with the display name. One that is a stack's ID means no other.
 	Patterns []string
 	// All takes every stack.
 	All bool
@@ -61,10 +61,10 @@ func (a *Assembly) Select(sel Selection) ([]*Stack, error) {
 	chosen := map[string]bool{}
 	var unmatched []string
 	for _, pattern := range sel.Patterns {
-		match, found := matcher(pattern), false
+		match, found := a.matcher(pattern), false
 		for _, s := range a.Stacks {
 			if match(s) {
-				chosen[s.Name], found = true, true
+				chosen[s.ID], found = true, true
 			}
 		}
 		if !found {
@@ -79,8 +79,8 @@ func (a *Assembly) Select(sel Selection) ([]*Stack, error) {
 		for grown := true; grown; {
 			grown = false
 			for _, s := range a.Stacks {
-				for _, l := range links[s.Name] {
-					if chosen[s.Name] && !l.weak && !chosen[l.stack] {
+				for _, l := range links[s.ID] {
+					if chosen[s.ID] && !l.weak && !chosen[l.stack] {
 						chosen[l.stack], grown = true, true
 					}
 				}
@@ -90,7 +90,10 @@ func (a *Assembly) Select(sel Selection) ([]*Stack, error) {
 	return a.only(chosen), nil
 }
 
-func matcher(pattern string) func(*Stack) bool {
+func (a *Assembly) matcher(pattern string) func(*Stack) bool {
+	if i := slices.IndexFunc(a.Stacks, func(s *Stack) bool { return s.ID == pattern }); i >= 0 {
+		return func(s *Stack) bool { return s == a.Stacks[i] }
+	}
 	parts := strings.Split(pattern, "*")
 	for i := range parts {
 		parts[i] = regexp.QuoteMeta(parts[i])
@@ -107,7 +110,7 @@ func matcher(pattern string) func(*Stack) bool {
 func (a *Assembly) only(chosen map[string]bool) []*Stack {
 	var all []*Stack
 	for _, s := range a.Stacks {
-		if chosen[s.Name] {
+		if chosen[s.ID] {
 			all = append(all, s)
 		}
 	}
@@ -123,25 +126,16 @@ type link struct {
 
 // links finds what each stack has to come after: by the manifest, by an import
 // of an export, and by reading an output. Names that are not written out make
-// no link; neither does a name that no stack of the assembly has. Exports are a
-// region's own: of stacks that export the same name, the first of the reader's
-// region counts, else the first.
+// no link; neither does a name that no stack of the assembly has. Exports are those of
+// a region and account: of stacks that export the same name, the one in the reader's
+// counts, else the first.
 func (a *Assembly) links() map[string][]link {
-	type export struct{ region, name string }
-	exporter := map[export]string{}
-	anywhere := map[string]string{}
+	exporters := map[string][]*Stack{}
 	for _, s := range a.Stacks {
 		for t := range s.templates() {
 			for _, o := range t.Outputs {
-				name, ok := o.ExportName.(string)
-				if !ok {
-					continue
-				}
-				if e := (export{s.Region, name}); exporter[e] == "" {
-					exporter[e] = s.Name
-				}
-				if anywhere[name] == "" {
-					anywhere[name] = s.Name
+				if name, ok := o.ExportName.(string); ok {
+					exporters[name] = append(exporters[name], s)
 				}
 			}
 		}
@@ -149,8 +143,8 @@ func (a *Assembly) links() map[string][]link {
 	links := map[string][]link{}
 	for _, s := range a.Stacks {
 		add := func(stack string, weak bool) {
-			if stack != s.Name && a.Stack(stack) != nil && !slices.Contains(links[s.Name], link{stack, weak}) {
-				links[s.Name] = append(links[s.Name], link{stack, weak})
+			if stack != s.ID && !slices.Contains(links[s.ID], link{stack, weak}) {
+				links[s.ID] = append(links[s.ID], link{stack, weak})
 			}
 		}
 		for _, d := range s.DependsOn {
@@ -158,8 +152,14 @@ func (a *Assembly) links() map[string][]link {
 		}
 		for t := range s.templates() {
 			crossings(t.Body, func(name string) {
-				add(cmp.Or(exporter[export{s.Region, name}], exporter[export{"", name}], anywhere[name]), false)
-			}, func(stack string) { add(stack, true) })
+				if of := exporters[name]; len(of) > 0 {
+					add(cmp.Or(at(of, s.Region, s.AccountID), of[0]).ID, false)
+				}
+			}, func(stack, region string) {
+				if read := a.Stack(stack, cmp.Or(region, s.Region), s.AccountID); read != nil {
+					add(read.ID, true)
+				}
+			})
 		}
 	}
 	return links
@@ -185,7 +185,7 @@ func (s *Stack) templates() iter.Seq[*template.Template] {
 }
 
 // crossings finds where a template names what another stack has.
-func crossings(v any, imports, reads func(string)) {
+func crossings(v any, imports func(export string), reads func(stack, region string)) {
 	switch v := v.(type) {
 	case []any:
 		for _, member := range v {
@@ -201,7 +201,7 @@ func crossings(v any, imports, reads func(string)) {
 			case "Fn::GetStackOutput":
 				// What a role reads is another account's, whatever its name.
 				if o, ok := member.(*value.Object); ok && o.String("StackName") != "" && !o.Has("RoleArn") {
-					reads(o.String("StackName"))
+					reads(o.String("StackName"), o.String("Region"))
 				}
 			}
 			crossings(member, imports, reads)
@@ -209,19 +209,19 @@ func crossings(v any, imports, reads func(string)) {
 	}
 }
 
-// Order tells, for each of the stacks, after which others of them it has to be
-// deployed; destroying goes the other way round.
+// Order tells, for each of the stacks by its ID, after which others of them it has
+// to be deployed; destroying goes the other way round.
 func (a *Assembly) Order(stacks []*Stack) (map[string][]string, error) {
 	links := a.links()
 	in := map[string]bool{}
 	for _, s := range stacks {
-		in[s.Name] = true
+		in[s.ID] = true
 	}
 	after := map[string][]string{}
 	for _, s := range stacks {
-		for _, l := range links[s.Name] {
-			if in[l.stack] && !slices.Contains(after[s.Name], l.stack) {
-				after[s.Name] = append(after[s.Name], l.stack)
+		for _, l := range links[s.ID] {
+			if in[l.stack] && !slices.Contains(after[s.ID], l.stack) {
+				after[s.ID] = append(after[s.ID], l.stack)
 			}
 		}
 	}
@@ -249,34 +249,34 @@ func (e *CycleError) Error() string {
 }
 
 func sorted(stacks []*Stack, after map[string][]string) ([]*Stack, error) {
-	byName := map[string]*Stack{}
+	byID := map[string]*Stack{}
 	for _, s := range stacks {
-		byName[s.Name] = s
+		byID[s.ID] = s
 	}
 	var out []*Stack
 	done := map[string]bool{}
 	var path []string
-	var visit func(name string) error
-	visit = func(name string) error {
-		if done[name] {
+	var visit func(id string) error
+	visit = func(id string) error {
+		if done[id] {
 			return nil
 		}
-		if i := slices.Index(path, name); i >= 0 {
-			return &CycleError{append(slices.Clone(path[i:]), name)}
+		if i := slices.Index(path, id); i >= 0 {
+			return &CycleError{append(slices.Clone(path[i:]), id)}
 		}
-		path = append(path, name)
-		for _, before := range after[name] {
+		path = append(path, id)
+		for _, before := range after[id] {
 			if err := visit(before); err != nil {
 				return err
 			}
 		}
 		path = path[:len(path)-1]
-		done[name] = true
-		out = append(out, byName[name])
+		done[id] = true
+		out = append(out, byID[id])
 		return nil
 	}
 	for _, s := range stacks {
-		if err := visit(s.Name); err != nil {
+		if err := visit(s.ID); err != nil {
 			return nil, err
 		}
 	}

@@ -34,6 +34,65 @@ func app(t *testing.T) *assembly.Assembly {
 	})
 }
 
+// A name may be there once in each region and account: then the app's own names tell
+// such stacks apart, and order them (T-62, T-71, T-74).
+func TestStacksOfOneName(t *testing.T) {
+	in := func(id, env, more string) string {
+		return `"` + id + `": {"type": "aws:cloudformation:stack", "environment": "aws://` + env + `", "displayName": "` + id + `"` + more + `, "properties": {"templateFile": "` + id + `.json", "stackName": "Shop"}}`
+	}
+	reads := func(region string) string {
+		return `{"Resources": {"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::GetStackOutput": {"StackName": "Shop", "OutputName": "O"` + region + `}}}}}}`
+	}
+	exports := `{"Resources": {}, "Outputs": {"O": {"Value": "v", "Export": {"Name": "X"}}}}`
+	a := read(t, map[string]string{
+		"manifest.json": manifest(strings.Join([]string{
+			in("ShopEu", "1/eu-west-1", `, "dependencies": ["ShopUs"]`), in("ShopUs", "1/us-east-1", ""), in("ShopTwo", "2/us-east-1", ""),
+			`"Log": {"type": "aws:cloudformation:stack", "environment": "aws://1/us-east-1", "properties": {"templateFile": "Log.json"}}`,
+			`"Same": {"type": "aws:cloudformation:stack", "environment": "aws://2/us-east-1", "properties": {"templateFile": "Same.json"}}`,
+			`"Far": {"type": "aws:cloudformation:stack", "environment": "aws://1/us-east-1", "properties": {"templateFile": "Far.json"}}`,
+		}, ",")),
+		"ShopEu.json": exports, "ShopUs.json": exports, "ShopTwo.json": exports,
+		"Same.json": `{"Resources": {"R": {"Type": "T::T::T", "Properties": {"V": {"Fn::ImportValue": "X"}}}}}`,
+		"Log.json":  reads(""), "Far.json": reads(`, "Region": "eu-west-1"`),
+	})
+	ids := func(patterns ...string) (all []string) {
+		t.Helper()
+		stacks, err := a.Select(assembly.Selection{Patterns: patterns})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range stacks {
+			all = append(all, s.ID)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		pattern string
+		want    []string
+	}{
+		{"Shop", []string{"ShopEu", "ShopUs", "ShopTwo"}},
+		{"ShopTwo", []string{"ShopTwo"}},
+		{"ShopEu", []string{"ShopEu", "ShopUs"}}, // which it depends on
+	} {
+		if diff := cmp.Diff(c.want, ids(c.pattern)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.pattern, diff)
+		}
+	}
+	after, err := a.Order(a.Stacks)
+	if diff := cmp.Diff(map[string][]string{"ShopEu": {"ShopUs"}, "Log": {"ShopUs"}, "Same": {"ShopTwo"}, "Far": {"ShopEu"}}, after); err != nil || diff != "" {
+		t.Errorf("%v, order (-want +got):\n%s", err, diff)
+	}
+	if s := a.Stack("Shop", "us-east-1", "2"); s == nil || s.ID != "ShopTwo" {
+		t.Errorf("the stack of a place is %v", s)
+	}
+	if s := a.Stack("Shop", "ap-south-1", "1"); s != nil {
+		t.Errorf("where there is none, the stack is %v", s)
+	}
+	if _, err := a.Select(assembly.Selection{}); err == nil || !strings.Contains(err.Error(), "there are: Shop (ShopEu), Shop (ShopUs), Shop (ShopTwo), Log, Same, Far") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestSelect(t *testing.T) {
 	a := app(t)
 	for _, c := range []struct {

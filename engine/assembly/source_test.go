@@ -29,7 +29,7 @@ func TestSource(t *testing.T) {
 		"S/Nobody/Made/This": {},
 		"":                   {},
 	} {
-		if got := a.Stack("S").Source(path); got != want {
+		if got := a.Stack("S", "", "").Source(path); got != want {
 			t.Errorf("%q: got %v, want %v", path, got, want)
 		}
 	}

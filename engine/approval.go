@@ -74,7 +74,7 @@ func (e *Engine) planAll(ctx context.Context, sel *selected, store *state.Store,
 	apart := *sel
 	apart.after = nil
 	opt.DryRun = true
-	e.eachStack(&apart, limit, run, func(t target) *result.Stack {
+	e.eachStack(&apart, limit, run, func(t target, _ func()) *result.Stack {
 		d := &deployment{
 			e: e, t: t, store: store, place: store.Stack(t.Name, t.Region), run: sel, opt: opt, agreement: agreed[t.key()],
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},

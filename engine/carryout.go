@@ -218,6 +218,9 @@ func (d *deployment) removeRecord(ctx context.Context, remains *state.Remains) e
 	if err != nil {
 		return err
 	}
+	if d.gone != nil {
+		d.gone()
+	}
 	d.letGoOfName(ctx)
 	return nil
 }

@@ -106,7 +106,7 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 		}
 	}()
 	var late sync.Map // the stacks that were put off
-	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
+	e.eachStack(sel, opt.StackConcurrency, run, func(t target, _ func()) *result.Stack {
 		d := &deployment{
 			e: e, t: t, opt: opt, store: store, runID: run.RunID, run: sel,
 			place: store.Stack(t.Name, t.Region), res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},

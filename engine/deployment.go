@@ -64,6 +64,7 @@ type deployment struct {
 	unmaking         bool          // what was created is undone: what is to be retained except on create goes
 	unprotect        bool          // switch deletion protection off first
 	purge            bool          // delete the histories when the stack is gone
+	gone             func()        // the record is; nil where nobody waits for that
 	agreed           *state.Record // what somebody saw who agreed to its deletion; nil when nobody was asked
 
 	tolerant  func(error) // a diff's, of conditions that fail

@@ -60,8 +60,22 @@ func (e *Engine) Destroy(ctx context.Context, opt DestroyOptions) (*result.Run, 
 
 // takeDownAll destroys stacks, each after those that use it.
 func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.Store, run *result.Run, opt DestroyOptions) {
-	e.eachStack(sel, opt.StackConcurrency, run, func(t target) *result.Stack {
+	var endings sync.Mutex
+	e.eachStack(sel, opt.StackConcurrency, run, func(t target, gone func()) *result.Stack {
+		var ended func()
+		defer func() {
+			if ended != nil {
+				ended()
+			}
+		}()
 		d := &deployment{
+			// Those that wait for this one go on; what is left to write of it comes after
+			// what was left of the stacks before.
+			gone: func() {
+				gone()
+				endings.Lock()
+				ended = endings.Unlock
+			},
 			e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
 			opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency},
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},

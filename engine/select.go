@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/graph"
@@ -182,13 +183,30 @@ func (s *selected) inAccount(account string) error {
 // eachStack works on the stacks in dependency order, side by side where they
 // are independent, and collects their results in the order of the assembly. A
 // stack of which there is no result is worked on again when the others are done.
-func (e *Engine) eachStack(sel *selected, limit int, run *result.Run, work func(target) *result.Stack) {
+// Those that wait for a stack go on when the work on it ends, or says that what
+// they wait for is gone.
+func (e *Engine) eachStack(sel *selected, limit int, run *result.Run, work func(t target, gone func()) *result.Stack) {
 	results := make([]*result.Stack, len(sel.targets))
 	var tasks []graph.Task
+	var ending routine.Group
 	for i, t := range sel.targets {
 		tasks = append(tasks, graph.Task{ID: t.key(), Run: func(context.Context) error {
-			if results[i] == nil {
-				results[i] = work(t)
+			gone, done := make(chan struct{}), make(chan error, 1)
+			ending.Go(func() {
+				done <- routine.Try(func() error {
+					if results[i] == nil {
+						results[i] = work(t, sync.OnceFunc(func() { close(gone) }))
+					}
+					return nil
+				})
+			})
+			select {
+			case <-gone:
+				return nil
+			case fault := <-done:
+				if fault != nil {
+					return fault
+				}
 			}
 			if results[i] == nil {
 				return errPutOff
@@ -204,6 +222,7 @@ func (e *Engine) eachStack(sel *selected, limit int, run *result.Run, work func(
 		outcomes = graph.Run(context.Background(), tasks, sel.after, graph.Options{Limit: limit, KeepGoing: true, Stop: e.config.Window.Draining()})
 		again = slices.ContainsFunc(sel.targets, func(t target) bool { return errors.Is(outcomes[t.key()].Err, errPutOff) })
 	}
+	ending.Wait()
 	for i, t := range sel.targets {
 		if results[i] == nil {
 			results[i] = e.notStarted(t, outcomes[t.key()])

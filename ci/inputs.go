@@ -128,6 +128,9 @@ type Inputs struct {
 	CFNStackName         string
 	FromCloudFormation   bool
 	IncludeNonImportable bool
+	CFNChildStackNames   map[string]string // by logical ids, joined by /
+	StrictCrossStack     bool
+	AcceptContext        bool
 
 	SkipAssets       bool
 	CDKStorage       bool

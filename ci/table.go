@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -192,6 +193,11 @@ func cloudFormationName(in *Inputs) (input, want string) {
 	if in.CFNStackName != "" && !stackName.MatchString(in.CFNStackName) {
 		return "cfn-stack-name", "want letters, digits and dashes, with a letter first, which " + shown(in.CFNStackName) + " is not"
 	}
+	for _, path := range slices.Sorted(maps.Keys(in.CFNChildStackNames)) {
+		if name := in.CFNChildStackNames[path]; !stackName.MatchString(name) {
+			return "cfn-child-stack-name", "want letters, digits and dashes, with a letter first, which " + shown(name) + " is not"
+		}
+	}
 	return "", ""
 }
 
@@ -334,6 +340,12 @@ var table = []Input{
 		Description: "Look for the resources, too, that no id was given for and no tag was found of."},
 	{Name: "cfn-stack-name", Field: func(in *Inputs) any { return &in.CFNStackName }, Commands: []Name{Import, Export}, Restricts: true,
 		Description: "The stack in CloudFormation, where its name is not that of the stack in the app."},
+	{Name: "cfn-child-stack-name", Field: func(in *Inputs) any { return &in.CFNChildStackNames }, Commands: []Name{Export}, Restricts: true,
+		Description: "What nested stacks are called in CloudFormation, as `LogicalId=name`, or `Parent/LogicalId=name` for one that is nested in a nested one. Others are called like the stack above them, with a dash and the logical id."},
+	{Name: "strict-cross-stack", Field: func(in *Inputs) any { return &in.StrictCrossStack }, Default: "false", Commands: []Name{Export},
+		Description: "Refuse to export a stack from which others import that are not exported. Without it they find its exports in CloudFormation."},
+	{Name: "accept-transient-context", Field: func(in *Inputs) any { return &in.AcceptContext }, Default: "false", Commands: []Name{Export},
+		Description: "Export although the app is run with `context`, which `cdk deploy` will not have unless it is given there too."},
 	{Name: "migrate-from-cloudformation", Field: func(in *Inputs) any { return &in.FromCloudFormation }, Default: "false", Commands: []Name{Import}, Restricts: true,
 		Description: "Take the stack over from CloudFormation, with those nested in it: record everything as it was deployed there, then remove the stack there without its resources. A run that failed or was killed is gone on with by the same command."},
 	{Name: "include-non-importable", Field: func(in *Inputs) any { return &in.IncludeNonImportable }, Default: "false", Commands: []Name{Export},

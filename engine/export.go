@@ -18,7 +18,11 @@ type ExportOptions struct {
 	Router     provider.RouterOptions
 	NoMacros   bool
 
-	StackName string // in CloudFormation; "": as it is recorded
+	StackName  string            // in CloudFormation; "": as it is recorded
+	ChildNames map[string]string // those of nested stacks there, by their logical ids, which / joins; others are Parent-LogicalId
+	// StrictReferences refuses a stack from which others import that are not
+	// exported yet.
+	StrictReferences bool
 	// IncludeNonImportable has CloudFormation make anew what it cannot import.
 	IncludeNonImportable bool
 	DryRun               bool
@@ -122,6 +126,9 @@ func (e *Engine) Export(ctx context.Context, opt ExportOptions) (*Exported, erro
 			return nil, handedOver(store.Stack(t.Name, t.Region), begun)
 		}
 		name = begun.Stack
+	}
+	if err := nameChildren(t, &opt, begun); err != nil {
+		return nil, err
 	}
 	x := e.exporting(store, t, opt, name)
 	x.hands, x.handover = true, handover

@@ -49,6 +49,9 @@ func (x *exporting) look(ctx context.Context) (err error) {
 	if err := x.importsThere(ctx); err != nil {
 		return err
 	}
+	if err := x.consumed(ctx); err != nil {
+		return err
+	}
 	if err := x.sortOut(ctx); err != nil {
 		return err
 	}
@@ -260,7 +263,7 @@ func (x *exporting) lookNested(ctx context.Context, r *template.Resource) error 
 	if err != nil {
 		return err
 	}
-	child := x.e.exporting(x.store, t, x.opt, x.out.StackName+"-"+r.LogicalID)
+	child := x.e.exporting(x.store, t, x.opt, x.childName(r.LogicalID))
 	child.above = x
 	x.children[r.LogicalID] = child
 	x.out.Nested = append(x.out.Nested, child.out)

@@ -142,6 +142,31 @@ func TestExportWithNested(t *testing.T) {
 	}
 }
 
+// Nested stacks are called as somebody wants, and a run that goes on knows how
+// (S-316).
+func TestExportNamesNestedStacks(t *testing.T) {
+	f := form(t, formed)
+	called := func(path, name string) func(*engine.ExportOptions) {
+		return func(o *engine.ExportOptions) { o.ChildNames = map[string]string{path: name} }
+	}
+	if _, err := f.export(called("Outer", "x")); err == nil || !strings.Contains(err.Error(), "stack Formed has no nested stack Outer") {
+		t.Errorf("of one that is not there: %v", err)
+	}
+	f.stopped("UpdateStack", 2) // of the stack itself
+	if _, err := f.export(called("Inner", "Network")); err == nil || f.has("Network") != "UPDATE_COMPLETE Queue" {
+		t.Fatalf("the first run: %v; CloudFormation has %q", err, f.has("Network"))
+	}
+	if _, err := f.export(called("Inner", "Other")); err == nil || !strings.Contains(err.Error(), "began to export nested stack Inner of Formed as Network") {
+		t.Errorf("under another name: %v", err)
+	}
+	if x, err := f.export(); err != nil || !x.Done {
+		t.Fatalf("the second run: %v", err)
+	}
+	if got := []string{f.has("Formed"), f.has("Network"), f.has("Formed-Inner")}; !slices.Equal(got, []string{"UPDATE_COMPLETE Topic Inner", "UPDATE_COMPLETE Queue", ""}) {
+		t.Errorf("CloudFormation has %q", got)
+	}
+}
+
 // Whatever call of CloudFormation's fails, before or after its effect, the
 // records stay until it has everything, and a second run finishes (S-316).
 func TestExportGoesOn(t *testing.T) {

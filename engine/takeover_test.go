@@ -156,6 +156,10 @@ func TestTakeOverOfExportsInUse(t *testing.T) {
 	if _, err := f.export(only("User")); err == nil || !strings.Contains(err.Error(), "imports formed-topic, which no CloudFormation stack exports") {
 		t.Errorf("an export before that of what it imports: %v", err)
 	}
+	strict := func(o *engine.ExportOptions) { o.StrictReferences = true }
+	if _, err := f.export(only("Formed"), strict); err == nil || !strings.Contains(err.Error(), "stack Formed in us-east-1 is imported from by User") || f.has("Formed") != "" {
+		t.Errorf("an export of what is imported, strictly: %v; CloudFormation has %q", err, f.has("Formed"))
+	}
 	for _, stack := range []string{"Formed", "User"} {
 		if x, err := f.export(only(stack)); err != nil || !x.Done {
 			t.Fatalf("export %s: %v", stack, err)

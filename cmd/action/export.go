@@ -17,13 +17,16 @@ func (s *step) export(ctx context.Context) error {
 	if err != nil {
 		return s.refuse(err)
 	}
+	if err := s.lasting(); err != nil {
+		return s.refuse(err)
+	}
 	sel, err := s.selection(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}
 	opt := engine.ExportOptions{
 		Selection: sel, Parameters: s.in.Parameters, Router: router, NoMacros: !s.in.ExpandMacros,
-		StackName: s.in.CFNStackName, IncludeNonImportable: s.in.IncludeNonImportable, DryRun: s.in.DryRun,
+		StackName: s.in.CFNStackName, ChildNames: s.in.CFNChildStackNames, StrictReferences: s.in.StrictCrossStack, IncludeNonImportable: s.in.IncludeNonImportable, DryRun: s.in.DryRun,
 	}
 	if !s.in.Yes {
 		opt.Consent = func(x *engine.Exported) bool {
@@ -40,6 +43,24 @@ func (s *step) export(ctx context.Context) error {
 	}
 	s.done(x.Done)
 	return s.show(exportedJSON(x), exportedText(x))
+}
+
+// lasting refuses to hand over a stack of which the template hangs on what only
+// this step is given: whoever deploys it next would change it.
+func (s *step) lasting() error {
+	app, err := s.project.Resolve(s.in.App, s.surface.Getenv("CDKD_APP"))
+	if err != nil || app.Assembly != "" || len(s.in.Context) == 0 || s.in.AcceptContext || s.in.DryRun {
+		return nil // what is wrong with the app is said where it is run
+	}
+	var keys []string
+	for _, c := range s.in.Context {
+		key, _, _ := strings.Cut(c, "=")
+		keys = append(keys, key)
+	}
+	return &engine.InputError{
+		What: "the app is run with context that only this step gives it: " + strings.Join(keys, ", "),
+		Next: "put it into cdk.json, where cdk deploy finds it too, or set accept-transient-context to true",
+	}
 }
 
 // exportedText has a line for every resource.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/permission"
 	"github.com/org/cdkd-action/internal/sandbox"
 )
 
@@ -64,7 +65,13 @@ func TestImportByTag(t *testing.T) {
 	}
 
 	opt := engine.ImportOptions{Selection: deployAll(dir).Selection, Tagged: &engine.Tagged{With: map[string]string{"app": "shop"}, By: component}}
+	p, err := e.Permissions(t.Context(), engine.PermissionsOptions{Selection: opt.Selection, For: permission.Import})
+	if err != nil {
+		t.Fatal(err)
+	}
+	aws.ClearLog()
 	i, err := e.Import(t.Context(), opt)
+	allows(t, aws, allowed(p), permission.Import)
 	if err != nil || i.Count(engine.ImportDone) != len(want) {
 		t.Fatalf("%v: %+v", err, i)
 	}

@@ -2,15 +2,11 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	cfntypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 
@@ -20,7 +16,6 @@ import (
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/provider/awssdk"
-	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
@@ -173,7 +168,7 @@ func (n *needs) template(ctx context.Context, t target, router *provider.Router)
 			n.place(t).ARN("cloudformation", "stack/cdkd-macro-expand-*"))
 	}
 	n.policy.References(t.Template)
-	cloud := map[string]bool{}
+	cloud, read := map[string]bool{}, map[string]bool{}
 	for _, r := range t.Template.Resources {
 		decision, err := router.Route(provider.Want{LogicalID: r.LogicalID, Type: r.Type, Properties: r.Properties})
 		switch {
@@ -186,6 +181,9 @@ func (n *needs) template(ctx context.Context, t target, router *provider.Router)
 			cloud[r.Type] = true
 		default:
 			n.sdk(r)
+			if driver, ok := decision.Provider.(*provider.Driver); ok && driver.Resource().Read == nil {
+				read[r.Type] = true
+			}
 		}
 		if err == nil && n.opt.For == permission.Deploy {
 			n.policy.Dependent(r.Type, r.Properties)
@@ -195,6 +193,7 @@ func (n *needs) template(ctx context.Context, t target, router *provider.Router)
 		}
 	}
 	n.handlers(ctx, t.Region, cloud)
+	n.readers(ctx, t.Region, read)
 	if n.opt.For == permission.Deploy {
 		n.roles(t)
 	}
@@ -290,64 +289,6 @@ func (n *needs) assets(t target) error {
 			permission.Place{Partition: partition.Of(i.Region), Region: i.Region, AccountID: n.account}.ARN("ecr", "repository/"+i.Repository))
 	}
 	return nil
-}
-
-// handlers adds what Cloud Control and the handlers of types need, which act
-// with the caller's permissions.
-func (n *needs) handlers(ctx context.Context, region string, types map[string]bool) {
-	if len(types) == 0 || n.opt.For == permission.Plan || n.opt.For == permission.Export {
-		return
-	}
-	api := []string{"cloudformation:DeleteResource", "cloudformation:GetResource", "cloudformation:GetResourceRequestStatus", "cloudformation:CancelResourceRequest"}
-	operations := []string{"read", "delete"}
-	if n.opt.For == permission.Import {
-		api, operations = []string{"cloudformation:GetResource"}, []string{"read"}
-	}
-	if n.opt.For == permission.Deploy {
-		api = append(api, "cloudformation:CreateResource", "cloudformation:UpdateResource")
-		operations = append(operations, "create", "update")
-	}
-	n.policy.Allow("", api, permission.Anything)
-	var wg routine.Group
-	names := sortedKeys(types)
-	asked, errs := make([][]string, len(names)), make([]error, len(names))
-	for i, name := range names {
-		wg.Go(func() { asked[i], errs[i] = n.e.handlerActions(ctx, region, name, operations) })
-	}
-	wg.Wait()
-	for i, name := range names {
-		if errs[i] != nil {
-			n.unknown = add(n.unknown, fmt.Sprintf("what the handlers of %s need: %v", name, errs[i]))
-			continue
-		}
-		// Which roles may be passed the template tells better.
-		n.policy.Allow("", slices.DeleteFunc(asked[i], func(a string) bool { return a == "iam:PassRole" }), permission.Anything)
-	}
-}
-
-// handlerActions are what a type's schema says that operations of its handlers
-// need.
-func (e *Engine) handlerActions(ctx context.Context, region, typ string, operations []string) (actions []string, err error) {
-	client := provider.Client(e.session(region).provider, cloudformation.NewFromConfig)
-	out, err := client.DescribeType(ctx, &cloudformation.DescribeTypeInput{Type: cfntypes.RegistryTypeResource, TypeName: &typ})
-	if err != nil {
-		return nil, fmt.Errorf("ask for its schema (cloudformation:DescribeType): %w", err)
-	}
-	var schema struct {
-		Handlers map[string]struct {
-			Permissions []string `json:"permissions"`
-		} `json:"handlers"`
-	}
-	if err := json.Unmarshal([]byte(aws.ToString(out.Schema)), &schema); err != nil {
-		return nil, fmt.Errorf("read its schema: %w", err)
-	}
-	for _, operation := range operations {
-		actions = append(actions, schema.Handlers[operation].Permissions...)
-	}
-	if len(actions) == 0 {
-		return nil, errors.New("its schema names no permissions")
-	}
-	return actions, nil
 }
 
 // A SimulationError says that the caller's permissions could not be checked.

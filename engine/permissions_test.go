@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,27 @@ func allowed(p *engine.Permissions) map[string][]string {
 	return all
 }
 
+// allows tells whether anything was asked of services since the log was cleared,
+// and fails for what a policy does not allow.
+func allows(t *testing.T, aws *sandbox.Sandbox, policy map[string][]string, purpose permission.Purpose) (any bool) {
+	t.Helper()
+	prefix := map[string]string{"monitoring": "cloudwatch", "cloudcontrolapi": "cloudformation", "tagging": "tag"}
+	for _, r := range aws.Log() {
+		if r.Service == "s3" || r.Service == "sts" || r.Service == "" || strings.Contains(r.Action, " /") {
+			continue // by other names, or REST calls, by their paths
+		}
+		name := cmp.Or(prefix[r.Service], r.Service) + ":" + r.Action
+		if name == "lambda:Invoke" {
+			name = "lambda:InvokeFunction"
+		}
+		any = true
+		if policy[name] == nil {
+			t.Errorf("%s asks for %s, which its policy does not allow", purpose, name)
+		}
+	}
+	return any
+}
+
 // What a deploy and a destroy of the shop ask for is in their policies; the roles
 // that are passed are the template's (S-202, S-261).
 func TestPoliciesAllowWhatIsDone(t *testing.T) {
@@ -59,27 +81,7 @@ func TestPoliciesAllowWhatIsDone(t *testing.T) {
 	}
 	asked := func(policy map[string][]string, purpose permission.Purpose) {
 		t.Helper()
-		seen := 0
-		for _, r := range aws.Log() {
-			name := r.Service + ":" + r.Action
-			switch r.Service {
-			case "s3", "sts", "cloudcontrolapi", "": // by other names
-				continue
-			case "monitoring":
-				name = "cloudwatch:" + r.Action
-			}
-			if strings.Contains(r.Action, " /") { // a REST call, by its path
-				continue
-			}
-			if name == "lambda:Invoke" {
-				name = "lambda:InvokeFunction"
-			}
-			seen++
-			if policy[name] == nil {
-				t.Errorf("%s asks for %s, which its policy does not allow", purpose, name)
-			}
-		}
-		if seen == 0 {
+		if !allows(t, aws, policy, purpose) {
 			t.Errorf("%s asked for nothing", purpose)
 		}
 		aws.ClearLog()
@@ -103,7 +105,8 @@ func TestPoliciesAllowWhatIsDone(t *testing.T) {
 		}
 	}
 	aws.ClearLog()
-	done(e.Deploy(t.Context(), engine.DeployOptions{Selection: sel, ResourceTimeout: time.Minute}))
+	done(e.Deploy(t.Context(), engine.DeployOptions{Selection: sel, ResourceTimeout: time.Minute, Baselines: true}))
+	e.CaptureBaselines(t.Context())
 	asked(deploy, permission.Deploy)
 	done(e.Destroy(t.Context(), engine.DestroyOptions{Selection: sel, ResourceTimeout: time.Minute}))
 	asked(destroy, permission.Destroy)
@@ -159,17 +162,7 @@ func TestPoliciesOfAHandoverAllowWhatIsDone(t *testing.T) {
 		if err := work(); err != nil {
 			t.Fatalf("%s: %v", purpose, err)
 		}
-		asked := 0
-		for _, r := range f.aws.Log() {
-			if r.Service != "cloudformation" && r.Service != "sqs" && r.Service != "sns" {
-				continue
-			}
-			asked++
-			if name := r.Service + ":" + r.Action; policy[name] == nil {
-				t.Errorf("%s asks for %s, which its policy does not allow", purpose, name)
-			}
-		}
-		if asked == 0 {
+		if !allows(t, f.aws, policy, purpose) {
 			t.Errorf("%s asked for nothing", purpose)
 		}
 		for action := range policy {

@@ -16,7 +16,7 @@ func (n *needs) formation(t target) error {
 	switch n.opt.For {
 	case permission.Import:
 		n.policy.Allow("CloudFormation", append(both, "cloudformation:GetTemplate", "cloudformation:DeleteStack"), stacks)
-		n.policy.Allow("", []string{"cloudformation:ListImports", "cloudformation:ListStacks"}, permission.Anything)
+		n.policy.Allow("", []string{"cloudformation:ListImports", "cloudformation:ListStacks", "tag:GetResources"}, permission.Anything)
 	case permission.Export:
 		n.policy.Allow("CloudFormation", append(both, "cloudformation:CreateChangeSet", "cloudformation:DescribeChangeSet", "cloudformation:ExecuteChangeSet", "cloudformation:DeleteChangeSet"), stacks)
 		n.policy.Allow("", []string{"cloudformation:GetTemplateSummary", "cloudformation:ListExports"}, permission.Anything)

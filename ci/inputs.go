@@ -73,6 +73,16 @@ const (
 	PartialWarn PartialMode = "warn" // the step stays green
 )
 
+// A WaitMode says which resources a deploy waits for until they are ready.
+type WaitMode string
+
+// The wait modes.
+const (
+	WaitNone    WaitMode = "none"    // only where the deploy could not go on
+	WaitDefault WaitMode = "default" // where something needs it, or failure shows
+	WaitFull    WaitMode = "full"    // all
+)
+
 // Inputs is what a run was asked to do. [Table] says what each field means.
 type Inputs struct {
 	Command Name
@@ -156,6 +166,7 @@ type Inputs struct {
 	AllowUnsupportedTypes      []string
 	AllowUnsupportedProperties []string // Type:Property
 
+	Wait             WaitMode
 	LockWait         time.Duration
 	ResourceTimeout  time.Duration
 	Concurrency      int

@@ -396,6 +396,9 @@ var table = []Input{
 	{Name: "recreate-via-sdk-provider", Field: func(in *Inputs) any { return &in.RecreateViaSDK }, Commands: []Name{Deploy, Diff, Check},
 		Description: "Resources to delete and make again through the SDK, where they change at all; recreate does it where they do not. It is how one that Cloud Control made comes back."},
 
+	{Name: "wait", Field: func(in *Inputs) any { return &in.Wait }, Default: string(WaitDefault), Commands: []Name{Deploy},
+		Allowed:     []string{string(WaitNone), string(WaitDefault), string(WaitFull)},
+		Description: "Which resources to wait for until they are ready: `default` waits where something in the deploy needs it or where failure shows, such as for instances, NAT gateways, databases, load balancers and certificates; `none` does not wait for these; `full` also waits for ECS services to be steady and for CloudFront distributions to be deployed. What is not waited for is listed at the end, with a command that shows its state. Where the deploy could not go on, and for what Cloud Control makes, each of them waits."},
 	{Name: "lock-wait", Field: func(in *Inputs) any { return &in.LockWait }, Default: "0s", Commands: []Name{Deploy, Rollback, Scrub},
 		Description: "How long to keep trying for a lock that somebody else holds, beyond the few seconds that are always tried, such as `10m`."},
 	{Name: "resource-timeout", Field: func(in *Inputs) any { return &in.ResourceTimeout }, Default: "30m", Commands: slices.Concat(changing, []Name{Drift}), Positive: true,

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -73,7 +74,7 @@ func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Re
 	})
 	d.arrive(f, err)
 	d.over(c.LogicalID, c.Type, id, err)
-	made := provider.Created{PhysicalID: id, Attributes: updated.Attributes, Effective: updated.Effective}
+	made := provider.Created{PhysicalID: id, Attributes: updated.Attributes, Effective: updated.Effective, Unsettled: cmp.Or(updated.Unsettled, found.Unsettled)}
 	if updated.Attributes == nil {
 		made.Attributes = merged(found.Attributes, row.Attributes)
 	}

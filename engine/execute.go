@@ -294,6 +294,7 @@ func (d *deployment) created(c *plan.Change, resolved template.Resolved, old *st
 	if old != nil {
 		d.replaced(c, op, old)
 	}
+	d.unawaited(c.LogicalID, c.Type, made.PhysicalID, made.Unsettled)
 	d.done(op, func(n *result.Counts) {
 		if old != nil {
 			n.Updated++
@@ -376,6 +377,7 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 	if id != row.PhysicalID { // a custom resource answered with another id: its old self goes
 		d.replaced(c, op, row)
 	}
+	d.unawaited(c.LogicalID, c.Type, id, updated.Unsettled)
 	d.done(op, func(n *result.Counts) { n.Updated++ })
 	if updated.Partial != "" {
 		d.unaddressed(c.LogicalID, c.Type, id, updated.Partial, "look at the resource and deploy again")

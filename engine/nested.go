@@ -189,6 +189,7 @@ func (n *nested) adopt(d *deployment) {
 	p.res.Unaddressed = append(p.res.Unaddressed, d.res.Unaddressed...)
 	p.res.Warnings = append(p.res.Warnings, d.res.Warnings...)
 	p.res.Pending = append(p.res.Pending, d.res.Pending...)
+	p.res.Unawaited = append(p.res.Unawaited, d.res.Unawaited...)
 	p.res.RollbackIncomplete = p.res.RollbackIncomplete || d.res.RollbackIncomplete
 	c, n2 := &p.res.Counts, d.res.Counts
 	c.Created += n2.Created

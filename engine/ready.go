@@ -74,6 +74,7 @@ func (d *deployment) awaitReady(ctx context.Context, op *state.OpenOperation, ro
 		r.Set(op.LogicalID, next)
 	})
 	d.finish(op.LogicalID, op.ChangeType)
+	d.unawaited(op.LogicalID, row.ResourceType, row.PhysicalID, made.Unsettled)
 	return nil
 }
 

@@ -56,6 +56,7 @@ func (d *deployment) undo(ctx context.Context) (stopped bool) {
 		return u.stopped && d.e.config.Window.Interrupted()
 	}
 	d.res.RolledBack = true
+	d.res.Unawaited = nil
 	kept := len(d.kept) // resources that were made and stay by their policy
 	d.count(func(n *result.Counts) { n.Created, n.Updated, n.Deleted = min(kept, n.Created), 0, 0 })
 	d.res.Changed = d.res.Counts.Created > 0

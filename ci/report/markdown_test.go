@@ -38,6 +38,8 @@ func everywhere(text string) *result.Run {
 			Outputs:     value.NewObject(text, text),
 			Failures:    []result.Failure{{LogicalID: text, Type: text, Path: text, Action: action, PhysicalID: text, Message: text, Remedy: text}},
 			Unaddressed: []result.Unaddressed{{Stack: text, LogicalID: text, Type: text, PhysicalID: text, Reason: text, Remedy: text}},
+			Pending:     []result.Pending{{Stack: text, LogicalID: text, Type: text, PhysicalID: text, Change: text, Stage: text}},
+			Unawaited:   []result.Unawaited{{Stack: text, LogicalID: text, Type: text, PhysicalID: text, Command: text}},
 			Warnings:    []string{text},
 			After:       map[string][]string{text: {text + "x"}, text + "y": {text}},
 			Chain:       []result.Link{{LogicalID: text, Expected: time.Hour}},

@@ -59,6 +59,7 @@ func body(run *result.Run) string {
 		p.warnings(run.Stacks...)
 	} else {
 		p.kept()
+		p.unawaited()
 	}
 	for _, s := range run.Stacks {
 		p.stack(s)
@@ -302,6 +303,21 @@ func (p *page) kept() {
 	if len(rows) > 0 {
 		p.folded("<b>Left in AWS by the DeletionPolicy:</b> "+amount.Of(len(rows), "resource"), len(rows) <= few, func() {
 			p.line(table([]string{"Stack", "Resource", "Type", "Id"}, rows))
+		})
+	}
+}
+
+// unawaited lists what may not be ready yet, and how to see.
+func (p *page) unawaited() {
+	var rows [][]string
+	for _, s := range p.run.Stacks {
+		for _, u := range s.Unawaited {
+			rows = append(rows, []string{code(u.Stack), code(u.LogicalID), code(u.Type), code(u.Command)})
+		}
+	}
+	if len(rows) > 0 {
+		p.folded("<b>Not waited for</b>, and maybe not ready yet: "+amount.Of(len(rows), "resource"), len(rows) <= few, func() {
+			p.line(table([]string{"Stack", "Resource", "Type", "How to see"}, rows))
 		})
 	}
 }

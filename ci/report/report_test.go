@@ -157,6 +157,16 @@ func shopTimeline() []result.Span {
 	return []result.Span{span("Role", plan.Replace, 0, 2_300), failed, span("Table", plan.Replace, 10, 11_900), span("Worker", plan.Update, 11_910, 18_500), undone}
 }
 
+// unawaitedRun made something without waiting for it.
+func unawaitedRun() *result.Run {
+	r := &result.Run{Command: "deploy"}
+	r.Add(&result.Stack{Name: "Network", Region: "eu-west-1", Outcome: result.Success, Changed: true, Counts: result.Counts{Created: 1},
+		Plan: &plan.Plan{Stack: "Network", Region: "eu-west-1", Changes: []*plan.Change{{LogicalID: "Nat", Type: "AWS::EC2::NatGateway", Action: plan.Create}}},
+		Unawaited: []result.Unawaited{{Stack: "Network", LogicalID: "Nat", Type: "AWS::EC2::NatGateway", PhysicalID: "nat-0123",
+			Command: "aws ec2 describe-nat-gateways --nat-gateway-ids nat-0123 --query NatGateways[].State"}}})
+	return r
+}
+
 func partialRun() *result.Run {
 	r := &result.Run{Command: "destroy", Duration: 4 * time.Second}
 	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Partial, Changed: true, Counts: result.Counts{Deleted: 3, Skipped: 1}, Page: guideTo("left-over"),
@@ -228,7 +238,7 @@ func unchangedRun(command string) *result.Run {
 func TestGolden(t *testing.T) {
 	for name, run := range map[string]*result.Run{
 		"diff": diffRun(), "failed": failedRun(), "partial": partialRun(), "refused": refusedRun(), "locked": lockedRun(),
-		"templates": templatesRun(), "destroyed": destroyedRun(), "several": severalRun(),
+		"templates": templatesRun(), "destroyed": destroyedRun(), "unawaited": unawaitedRun(), "several": severalRun(),
 		"diff-unchanged": unchangedRun("diff"), "deploy-unchanged": unchangedRun("deploy"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +249,7 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
-	for name, run := range map[string]*result.Run{"diff": diffRun(), "failed": failedRun(), "partial": partialRun(), "locked": lockedRun()} {
+	for name, run := range map[string]*result.Run{"diff": diffRun(), "failed": failedRun(), "partial": partialRun(), "locked": lockedRun(), "unawaited": unawaitedRun()} {
 		text, err := JSON(run)
 		if err != nil {
 			t.Fatal(err)

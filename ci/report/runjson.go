@@ -75,6 +75,13 @@ func stackNode(s *result.Stack) (*value.Object, error) {
 		}
 		o.Set("pending", pending)
 	}
+	if len(s.Unawaited) > 0 {
+		unawaited, err := value.From(s.Unawaited)
+		if err != nil {
+			return nil, err
+		}
+		o.Set("unawaited", unawaited)
+	}
 	if s.Lock != nil {
 		lock, err := value.From(s.Lock)
 		if err != nil {

@@ -64,6 +64,9 @@ func stackText(s *result.Stack) string {
 		fmt.Fprintf(&b, "%s: open: %s (%s): its %s is %s; the next run settles it\n",
 			name, oneLine(o.LogicalID), oneLine(o.Type), oneLine(o.Change), oneLine(o.Stage))
 	}
+	for _, u := range s.Unawaited {
+		fmt.Fprintf(&b, "%s: not waited for: %s (%s); see: %s\n", name, oneLine(u.LogicalID), oneLine(u.Type), oneLine(u.Command))
+	}
 	for _, w := range s.Warnings {
 		fmt.Fprintf(&b, "%s: warning: %s\n", name, oneLine(w))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/plan"
+	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -42,7 +43,7 @@ func (s *step) deploy(ctx context.Context) error {
 		SkipFinalSnapshot: s.in.SkipFinalSnapshot, Baselines: baselines,
 		DryRun: s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, MakeStorage: s.in.MakeStorage || s.project.Settings.Value("autoAssetStorage") == true,
 		DeclaredOrder: !s.in.AggressiveVPC, NoCloudFormationExports: !s.in.CFNFallback,
-		NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt,
+		NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt, Wait: waitModes[s.in.Wait],
 		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout,
 		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	})
@@ -51,6 +52,10 @@ func (s *step) deploy(ctx context.Context) error {
 		s.engine.CaptureBaselines(ctx)
 	}
 	return end
+}
+
+var waitModes = map[ci.WaitMode]provider.WaitMode{
+	ci.WaitNone: provider.WaitNone, ci.WaitDefault: provider.WaitDefault, ci.WaitFull: provider.WaitFull,
 }
 
 func (s *step) diff(ctx context.Context) error {

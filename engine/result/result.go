@@ -146,6 +146,7 @@ type Stack struct {
 	Failures    []Failure     // every failed resource, in the order of failing
 	Unaddressed []Unaddressed // what was left: why the outcome is partial, or a rollback incomplete
 	Pending     []Pending     // what goes on in AWS, or may
+	Unawaited   []Unawaited   // what was made or changed and may not be ready yet
 	Warnings    []string
 
 	// After says what each resource that changes waits for, by logical id.
@@ -217,6 +218,16 @@ type Pending struct {
 	Change     string `json:"change"`    // create, update or delete
 	Stage      string `json:"stage"`     // sent, accepted or settling
 	StartedAt  int64  `json:"startedAt"` // Unix milliseconds
+}
+
+// Unawaited is a resource that was made or changed and that the run's wait mode
+// does not wait for.
+type Unawaited struct {
+	Stack      string `json:"stack"`
+	LogicalID  string `json:"logicalId"`
+	Type       string `json:"type"`
+	PhysicalID string `json:"physicalId"`
+	Command    string `json:"command"` // shows its state, or waits for it
 }
 
 // A Lock is who holds a stack that this run could not have.

@@ -214,6 +214,9 @@ var cacheAvailable = &provider.Waiter{
 		}
 		return aws.ToString(c.CacheClusterStatus), "", nil
 	},
+	Command: func(r *provider.Request) string {
+		return "aws elasticache wait cache-cluster-available --cache-cluster-id " + r.PhysicalID + " --region " + r.Stack.Region
+	},
 }
 
 // A cache cluster is known by its name, in lower case.

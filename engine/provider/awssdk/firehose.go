@@ -60,7 +60,7 @@ func describeDelivery(ctx context.Context, r *provider.Request, name string) (*t
 }
 
 var deliveryActive = &provider.Waiter{
-	From: provider.WaitDefault, What: "the delivery stream to be ACTIVE",
+	From: provider.WaitNone, What: "the delivery stream to be ACTIVE",
 	OK:     []string{string(types.DeliveryStreamStatusActive)},
 	Failed: []string{string(types.DeliveryStreamStatusCreatingFailed)},
 	Read: func(ctx context.Context, r *provider.Request) (state, detail string, err error) {

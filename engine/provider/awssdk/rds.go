@@ -137,9 +137,9 @@ func dbSubnetGroup(typ string) provider.Resource {
 	}
 }
 
-// available is the wait of a database. An update is under way only some seconds
-// after it was asked for.
-func available(what string, status func(ctx context.Context, r *provider.Request) (string, error)) *provider.Waiter {
+// available is the wait of a database, which the command makes by hand. An update
+// is under way only some seconds after it was asked for.
+func available(what, command string, status func(ctx context.Context, r *provider.Request) (string, error)) *provider.Waiter {
 	return &provider.Waiter{
 		From: provider.WaitDefault, What: what + " to be available", OK: []string{"available"},
 		Failed: []string{"failed", "incompatible-network", "incompatible-parameters", "incompatible-restore", "inaccessible-encryption-credentials", "restore-error"},
@@ -148,6 +148,7 @@ func available(what string, status func(ctx context.Context, r *provider.Request
 			state, err = status(ctx, r)
 			return state, "", err
 		},
+		Command: func(r *provider.Request) string { return command + r.PhysicalID + " --region " + r.Stack.Region },
 	}
 }
 

@@ -60,7 +60,7 @@ func describeCluster(ctx context.Context, r *provider.Request) (*types.DBCluster
 	return described(out.DBClusters, nil, nil)
 }
 
-var clusterAvailable = available("the cluster", func(ctx context.Context, r *provider.Request) (string, error) {
+var clusterAvailable = available("the cluster", "aws rds wait db-cluster-available --db-cluster-identifier ", func(ctx context.Context, r *provider.Request) (string, error) {
 	c, err := describeCluster(ctx, r)
 	if err != nil {
 		return "", err

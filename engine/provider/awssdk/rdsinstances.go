@@ -76,7 +76,7 @@ func describeDatabase(ctx context.Context, r *provider.Request) (*types.DBInstan
 	return described(out.DBInstances, nil, nil)
 }
 
-var databaseAvailable = available("the database", func(ctx context.Context, r *provider.Request) (string, error) {
+var databaseAvailable = available("the database", "aws rds wait db-instance-available --db-instance-identifier ", func(ctx context.Context, r *provider.Request) (string, error) {
 	d, err := describeDatabase(ctx, r)
 	if err != nil {
 		return "", err

@@ -21,7 +21,7 @@ type Output struct{ Name, Description string }
 // named by [OutputNames].
 func Outputs() []Output {
 	return []Output{
-		{"outcome", "How the run ended: `cancelled`, `failed`, `locked`, `plan-changed`, `approval-required`, `partial`, `success` or `no-change`; of several stacks' the first in this list."},
+		{"outcome", "How the run ended: `cancelled`, `failed`, `locked`, `plan-changed`, `approval-required`, `drifted`, `partial`, `success` or `no-change`; of several stacks' the first in this list."},
 		{"exit-code", "What was decided, whatever the step's conclusion: 0 done, 1 not done, 2 done in part, 130 interrupted."},
 		{"changed", "`true` when something was changed or, by `diff` and `dry-run`, would be."},
 		{"created", "How many resources were created. What a failed deploy undid is not counted, here and in the other counts."},
@@ -32,7 +32,7 @@ func Outputs() []Output {
 		{"unchanged", "How many resources had nothing to do."},
 		{"unaddressed", "What was left to take care of, the reason for the outcome `partial` or for a rollback that is incomplete: a JSON list of {stack, logicalId, type, physicalId, reason, remedy}."},
 		{"pending", "What was let go, and the next run settles: a JSON list of {stack, logicalId, type, physicalId, change, stage, startedAt}. The stage is `sent` without an answer, `accepted`, or `settling` for what is made and recorded."},
-		{"failure-reason", "One stable word: `lock`, `registry`, `name-held`, `approval`, `plan-changed`, `synth`, `template`, `credentials`, `state-conflict`, `resource`, `output`, `input` or `internal`."},
+		{"failure-reason", "Why it failed, in one stable word: `lock`, `registry`, `name-held`, `approval`, `plan-changed`, `synth`, `template`, `credentials`, `state-conflict`, `resource`, `output`, `input`, also where `fail` made it a failure, or `internal`, a fault of the program."},
 		{"lock", "Who holds the lock that could not be had: JSON {owner, operation, stack, region, expiresAt, runUrl}."},
 		{"outputs", "The outputs of the stacks: JSON {stack: {name: value}}. A stack that the run has in several regions is named `stack (region)`."},
 		{"stacks", "Of `list` and `synth`: the names of the stacks, as a JSON list, each after those that it depends on."},
@@ -49,6 +49,7 @@ func Outputs() []Output {
 // An Ending is what a run comes to, once the inputs had their say.
 type Ending struct {
 	Outcome result.Outcome
+	Reason  result.Reason // "" unless it failed
 	// ExitCode is what was decided; StepCode is what the process exits with.
 	ExitCode, StepCode int
 }
@@ -57,12 +58,12 @@ type Ending struct {
 // as done; on-partial: warn only keeps the step green; fail makes a diff with
 // changes a failure.
 func End(run *result.Run, in *Inputs) Ending {
-	e := Ending{Outcome: run.Outcome}
+	e := Ending{Outcome: run.Outcome, Reason: run.Reason}
 	if e.Outcome == "" {
 		e.Outcome = result.NoChange
 	}
 	if in.Command == Diff && in.Fail && e.Outcome == result.Success {
-		e.Outcome = result.Failed
+		e.Outcome, e.Reason = result.Failed, result.ReasonInput
 	}
 	e.ExitCode = e.Outcome.ExitCode()
 	if e.Outcome == result.Partial && in.AllowUnaddressed {
@@ -115,7 +116,7 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 		{"skipped", strconv.Itoa(c.Skipped)},
 		{"failed", strconv.Itoa(c.Failed)},
 		{"unchanged", strconv.Itoa(c.Unchanged)},
-		{"failure-reason", string(run.Reason)},
+		{"failure-reason", string(end.Reason)},
 		{"run-id", run.RunID},
 		{"plan-digest", run.PlanDigest},
 		{"lock", lockJSON},

@@ -20,17 +20,17 @@ func TestEndings(t *testing.T) { // T-804, T-863
 		in   Inputs
 		want Ending
 	}{
-		{"nothing to do (G-8.5)", run(""), Inputs{}, Ending{result.NoChange, 0, 0}},
-		{"success (G-8.5)", run(result.Success), Inputs{}, Ending{result.Success, 0, 0}},
-		{"failed (S-191)", run(result.Failed), Inputs{}, Ending{result.Failed, 1, 1}},
-		{"partial is 2 (S-191)", run(result.Partial), Inputs{OnPartial: PartialFail}, Ending{result.Partial, 2, 2}},
-		{"on-partial warn keeps the step green and says 2 (G-8.3)", run(result.Partial), Inputs{OnPartial: PartialWarn}, Ending{result.Partial, 2, 0}},
-		{"allow-unaddressed changes the code and not the outcome (S-192)", run(result.Partial), Inputs{AllowUnaddressed: true}, Ending{result.Partial, 0, 0}},
-		{"allow-unaddressed hides no failure (S-192)", run(result.Failed), Inputs{AllowUnaddressed: true, OnPartial: PartialWarn}, Ending{result.Failed, 1, 1}},
-		{"interrupted is 130 (S-441)", run(result.Cancelled), Inputs{OnPartial: PartialWarn}, Ending{result.Cancelled, 130, 130}},
-		{"a diff with changes is no failure (T-452)", run(result.Success), Inputs{Command: Diff}, Ending{result.Success, 0, 0}},
-		{"a diff with changes and fail is (T-452, T-453)", run(result.Success), Inputs{Command: Diff, Fail: true}, Ending{result.Failed, 1, 1}},
-		{"a diff without changes and fail is none (T-452)", run(result.NoChange), Inputs{Command: Diff, Fail: true}, Ending{result.NoChange, 0, 0}},
+		{"nothing to do (G-8.5)", run(""), Inputs{}, Ending{Outcome: result.NoChange, ExitCode: 0, StepCode: 0}},
+		{"success (G-8.5)", run(result.Success), Inputs{}, Ending{Outcome: result.Success, ExitCode: 0, StepCode: 0}},
+		{"failed (S-191)", run(result.Failed), Inputs{}, Ending{Outcome: result.Failed, ExitCode: 1, StepCode: 1}},
+		{"partial is 2 (S-191)", run(result.Partial), Inputs{OnPartial: PartialFail}, Ending{Outcome: result.Partial, ExitCode: 2, StepCode: 2}},
+		{"on-partial warn keeps the step green and says 2 (G-8.3)", run(result.Partial), Inputs{OnPartial: PartialWarn}, Ending{Outcome: result.Partial, ExitCode: 2, StepCode: 0}},
+		{"allow-unaddressed changes the code and not the outcome (S-192)", run(result.Partial), Inputs{AllowUnaddressed: true}, Ending{Outcome: result.Partial, ExitCode: 0, StepCode: 0}},
+		{"allow-unaddressed hides no failure (S-192)", run(result.Failed), Inputs{AllowUnaddressed: true, OnPartial: PartialWarn}, Ending{Outcome: result.Failed, ExitCode: 1, StepCode: 1}},
+		{"interrupted is 130 (S-441)", run(result.Cancelled), Inputs{OnPartial: PartialWarn}, Ending{Outcome: result.Cancelled, ExitCode: 130, StepCode: 130}},
+		{"a diff with changes is no failure (T-452)", run(result.Success), Inputs{Command: Diff}, Ending{Outcome: result.Success, ExitCode: 0, StepCode: 0}},
+		{"a diff with changes and fail is (T-452, T-453)", run(result.Success), Inputs{Command: Diff, Fail: true}, Ending{Outcome: result.Failed, Reason: result.ReasonInput, ExitCode: 1, StepCode: 1}},
+		{"a diff without changes and fail is none (T-452)", run(result.NoChange), Inputs{Command: Diff, Fail: true}, Ending{Outcome: result.NoChange, ExitCode: 0, StepCode: 0}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

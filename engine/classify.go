@@ -47,6 +47,9 @@ func Classify(err error) (result.Outcome, result.Reason) {
 		}
 		return result.Failed, k.reason
 	}
+	if page := Page(err); page != "" && page != guide.Internal {
+		return result.Failed, result.ReasonResource // something in AWS, and no fault of the program
+	}
 	return result.Failed, result.ReasonInternal
 }
 

@@ -72,7 +72,8 @@ func fine(subject, format string, args ...any) result.Finding {
 }
 
 func failing(subject string, err error) result.Finding {
-	return result.Finding{Subject: subject, Verdict: result.Fail, Text: err.Error(), Remedy: Remedy(err)}
+	_, reason := Classify(err)
+	return result.Finding{Subject: subject, Verdict: result.Fail, Text: err.Error(), Remedy: Remedy(err), Reason: reason}
 }
 
 func doubtful(subject, text, remedy string) result.Finding {
@@ -107,7 +108,7 @@ func clockFinding(ahead time.Duration) result.Finding {
 	case off < 2*time.Second:
 		return fine("clock", "agrees with AWS's")
 	case off >= skewTooMuch:
-		f.Verdict = result.Fail
+		f.Verdict, f.Reason = result.Fail, result.ReasonCredentials // AWS refuses what is signed at another time
 	case off >= skewNoticed:
 		f.Verdict = result.Warn
 	default:
@@ -280,7 +281,7 @@ func (e *Engine) examineStorage(ctx context.Context, need *storage) []result.Fin
 		for _, place := range places {
 			region, name, _ := strings.Cut(place, "/")
 			if err := ask(region, name); err != nil {
-				found = append(found, result.Finding{Subject: subject, Verdict: missing, Text: fmt.Sprintf("%s %s in %s: %v", what, name, region, err), Remedy: remedy})
+				found = append(found, result.Finding{Subject: subject, Verdict: missing, Text: fmt.Sprintf("%s %s in %s: %v", what, name, region, err), Remedy: remedy, Reason: result.ReasonResource})
 			}
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
 	"github.com/org/cdkd-action/engine/provider/customresource"
 	"github.com/org/cdkd-action/engine/reference"
+	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/synth"
@@ -163,6 +164,9 @@ func TestPages(t *testing.T) {
 		t.Run(string(page), func(t *testing.T) {
 			if got := cmp.Or(Page(err), guide.ResourceFailed); got != page { // as of a resource that failed
 				t.Errorf("%v has the page %q", err, got)
+			}
+			if _, reason := Classify(err); page != guide.ResourceFailed && page != guide.Interrupted && (reason == result.ReasonInternal) != (page == guide.Internal) {
+				t.Errorf("%v has the reason %q: only a fault of the program is internal (G-8.4)", err, reason)
 			}
 			looks := err.Error() + "\n"
 			if remedy := Remedy(err); remedy != "" {

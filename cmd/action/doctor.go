@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,14 +40,14 @@ func (s *step) doctor(ctx context.Context) error {
 	if err := s.show(findingsJSON(found), findingsText(found)); err != nil {
 		return err
 	}
-	failed := 0
+	failed, reason := 0, result.Reason("")
 	for _, f := range found {
 		if f.Verdict == result.Fail {
-			failed++
+			failed, reason = failed+1, cmp.Or(reason, f.Reason)
 		}
 	}
 	if failed > 0 {
-		return s.failed(guide.ChecksFailed, fmt.Sprintf("%d of %s failed", failed, amount.Of(len(found), "check")))
+		return s.failed(reason, guide.ChecksFailed, fmt.Sprintf("%d of %s failed", failed, amount.Of(len(found), "check")))
 	}
 	s.done(false)
 	return nil
@@ -61,12 +62,12 @@ func (s *step) examineApp(ctx context.Context) (found []result.Finding, dir stri
 	case errors.As(err, new(*synth.NoAppError)):
 		return []result.Finding{{Subject: subject, Verdict: result.OK, Text: "none is named, so none was looked at"}}, ""
 	case err != nil:
-		return []result.Finding{{Subject: subject, Verdict: result.Fail, Text: err.Error(), Remedy: engine.Remedy(err)}}, ""
+		return []result.Finding{{Subject: subject, Verdict: result.Fail, Text: err.Error(), Remedy: engine.Remedy(err), Reason: result.ReasonInput}}, ""
 	case app.Assembly != "":
 		return nil, app.Assembly
 	case looksLikeFolder(app.Command):
 		return []result.Finding{{Subject: subject, Verdict: result.Fail, Text: noFolder(app.Command, s.in.WorkingDirectory),
-			Remedy: "synthesize the app in an earlier step, or name the command that runs it"}}, ""
+			Remedy: "synthesize the app in an earlier step, or name the command that runs it", Reason: result.ReasonInput}}, ""
 	}
 	found = append(found, result.Finding{Subject: subject, Verdict: result.OK, Text: "made by the command " + app.Command + ", which was not run"})
 	return append(found, s.examineNode(ctx, app.Command)...), ""
@@ -83,7 +84,8 @@ func (s *step) examineNode(ctx context.Context, command string) []result.Finding
 	err = (&child.Command{Args: []string{"node", "--version"}, Dir: s.in.WorkingDirectory, Env: os.Environ(), Stdout: &version}).Run(ctx)
 	f := result.Finding{Subject: "node", Verdict: result.OK, Text: strings.TrimSpace(version.String())}
 	if err != nil {
-		f.Verdict, f.Text, f.Remedy = result.Fail, err.Error(), "use the Action's image that is not -slim, or synthesize the app in an earlier step"
+		f.Verdict, f.Text, f.Reason = result.Fail, err.Error(), result.ReasonSynth
+		f.Remedy = "use the Action's image that is not -slim, or synthesize the app in an earlier step"
 		if errors.Is(err, exec.ErrNotFound) {
 			f.Text = "there is no node in PATH"
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/permission"
+	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -48,9 +49,9 @@ func (s *step) permissions(ctx context.Context) error {
 	case err != nil:
 		return s.refusal(err)
 	case len(p.Missing) > 0:
-		return s.failed(guide.PermissionsMissing, report.Line(p.Caller)+" lacks "+report.Line(strings.Join(p.Missing, ", ")))
+		return s.failed(result.ReasonCredentials, guide.PermissionsMissing, report.Line(p.Caller)+" lacks "+report.Line(strings.Join(p.Missing, ", ")))
 	case len(p.Unknown) > 0:
-		return s.partial()
+		return s.partial("")
 	}
 	s.done(false)
 	return nil

@@ -50,12 +50,14 @@ func (s *step) stateRefresh(ctx context.Context) error {
 		return shown
 	}
 	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: fmt.Sprintf("%s could not be read; what is recorded stays", amount.Of(failed, "resource")), Page: guide.NotReadable.URL(version)})
-	return s.partial()
+	return s.partial(result.ReasonResource)
 }
 
-// partial ends a command that did not do all that it was asked.
-func (s *step) partial() error {
+// partial ends a command that did not do all that it was asked; reason is "" where
+// nothing failed.
+func (s *step) partial(reason result.Reason) error {
 	s.set("outcome", string(result.Partial))
+	s.set("failure-reason", string(reason))
 	s.set("exit-code", fmt.Sprint(result.Partial.ExitCode()))
 	return ended(result.Partial.ExitCode())
 }

@@ -320,6 +320,15 @@ func recallState(ts *testscript.TestScript, _ bool, _ []string) {
 // entries reads a file command; of a name that comes twice the last counts.
 func entries(text string) map[string]string {
 	found := map[string]string{}
+	for _, e := range written(text) {
+		found[e.name] = e.value
+	}
+	return found
+}
+
+type entry struct{ name, value string }
+
+func written(text string) (all []entry) {
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
 		name, delimiter, ok := strings.Cut(lines[i], "<<")
@@ -327,16 +336,37 @@ func entries(text string) map[string]string {
 			continue
 		}
 		j := i + 1 + slices.Index(lines[i+1:], delimiter)
-		found[name] = strings.Join(lines[i+1:j], "\n")
+		all = append(all, entry{name, strings.Join(lines[i+1:j], "\n")})
 		i = j
 	}
-	return found
+	return all
+}
+
+// unreasoned tells whether a command of those that wrote the outputs failed and
+// did not say why in failure-reason (G-8.4).
+func unreasoned(text string) bool {
+	failed := false
+	for _, e := range written(text) {
+		switch {
+		case e.name == "outcome" && failed:
+			return true
+		case e.name == "outcome":
+			failed = slices.Contains([]string{"failed", "locked", "plan-changed", "approval-required"}, e.value)
+		case e.name == "failure-reason" && e.value != "":
+			failed = false
+		}
+	}
+	return failed
 }
 
 // output NAME REGEXP looks at a step output in the file that GITHUB_OUTPUT
 // names.
 func output(ts *testscript.TestScript, neg bool, args []string) {
-	v, found := entries(ts.ReadFile(ts.Getenv("GITHUB_OUTPUT")))[args[0]]
+	text := ts.ReadFile(ts.Getenv("GITHUB_OUTPUT"))
+	if unreasoned(text) {
+		ts.Fatalf("a failure has no reason:\n%s", text)
+	}
+	v, found := entries(text)[args[0]]
 	if !found && !neg {
 		ts.Fatalf("there is no output %s", args[0])
 	}

@@ -35,10 +35,14 @@ func (s *step) scrub(ctx context.Context) error {
 // scrubbed ends a scrub by what was found.
 func (s *step) scrubbed(all []engine.Scrubbed) error {
 	var left, named []string
+	var reason result.Reason
 	found := false
 	for _, r := range all {
 		if r.Err != nil {
 			left = append(left, refText(r.Ref))
+			if _, why := engine.Classify(r.Err); reason == "" {
+				reason = why
+			}
 			s.surface.Error(s.annotation("Stack "+refText(r.Ref), r.Err))
 		}
 		if len(r.Keys) > 0 {
@@ -53,19 +57,20 @@ func (s *step) scrubbed(all []engine.Scrubbed) error {
 	switch {
 	case left != nil:
 		s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: "not scrubbed, or not all: " + strings.Join(left, ", ")})
-		return s.partial()
+		return s.partial(reason)
 	case named != nil && !s.in.DryRun:
-		return s.failed(guide.SecretInName, "names of what is recorded hold a secret, and are not changed; rename them in the app and deploy: "+strings.Join(named, ", "))
+		return s.failed(result.ReasonInput, guide.SecretInName, "names of what is recorded hold a secret, and are not changed; rename them in the app and deploy: "+strings.Join(named, ", "))
 	case found && s.in.Fail:
-		return s.failed(guide.SecretsRecorded, "secrets were found in what is recorded")
+		return s.failed(result.ReasonInput, guide.SecretsRecorded, "secrets were found in what is recorded")
 	}
 	return nil
 }
 
 // failed ends a command that did its work and has to say no.
-func (s *step) failed(page guide.Page, message string) error {
+func (s *step) failed(reason result.Reason, page guide.Page, message string) error {
 	s.surface.Error(ci.Annotation{Title: "cdkd-action", Message: message, Page: page.URL(version)})
 	s.set("outcome", string(result.Failed))
+	s.set("failure-reason", string(reason))
 	s.set("exit-code", fmt.Sprint(result.Failed.ExitCode()))
 	return ended(result.Failed.ExitCode())
 }

@@ -16,4 +16,5 @@ type Finding struct {
 	Verdict Verdict
 	Text    string
 	Remedy  string // what to do about it, "" when it is ok
+	Reason  Reason // the word for why a deploy would fail, if it would
 }

@@ -52,7 +52,7 @@ var commands = []Command{
 	{Name: Synth, MaxStacks: -1,
 		Description: "Run the app, answer what it asks, and refuse what a deploy would refuse without asking AWS. Prints the template of a single stack, else lists the stacks."},
 	{Name: List, MaxStacks: -1,
-		Description: "List the stacks of the app, each after those that it depends on. The output `waves` is made for a matrix of jobs."},
+		Description: "List the stacks of the app, each after those that it depends on. The outputs `matrix` and `waves` are made for a matrix of jobs."},
 	{Name: Publish, MaxStacks: -1,
 		Description: "Publish the files and images of stacks that are not in place yet, and change nothing else."},
 	{Name: Rollback, MaxStacks: 1, Consent: "changes resources back and deletes those that were created",

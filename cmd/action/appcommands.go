@@ -69,16 +69,18 @@ func (s *step) publish(ctx context.Context) error {
 
 // setStacks sets the outputs that a matrix of jobs is made from.
 func (s *step) setStacks(list []engine.Listed) {
-	names, waves := []any{}, []any{}
+	names, waves, legs := []any{}, []any{}, []any{}
 	for _, l := range list {
 		names = append(names, l.ID)
 		for len(waves) <= l.Wave {
 			waves = append(waves, []any{})
 		}
 		waves[l.Wave] = append(waves[l.Wave].([]any), l.ID)
+		legs = append(legs, value.NewObject("stack", l.ID, "account", l.AccountID, "region", l.Region, "wave", value.Int(l.Wave)))
 	}
 	s.set("stacks", value.JSON(names))
 	s.set("waves", value.JSON(waves))
+	s.set("matrix", value.JSON(value.NewObject("include", legs)))
 }
 
 func listText(list []engine.Listed, long, dependencies bool) string {

@@ -264,7 +264,7 @@ func (i Input) Type() string {
 	case *map[string]string:
 		return "a list of name=value, one entry a line"
 	case *bool:
-		return "true or false"
+		return "true or false (on or off)"
 	case *int:
 		return "a whole number" + above
 	case *time.Duration:

@@ -130,14 +130,14 @@ func TestFaults(t *testing.T) {
 		{"all faults at once, each with what is wanted", nil,
 			[]string{"INPUT_CONCURRENCY=many", "INPUT_ALL=yes", "INPUT_LOCK-WAIT=10", "INPUT_ON-PARTIAL=ignore", "INPUT_RESOURCE-TIMEOUT=0s"},
 			`5 inputs cannot be used:
-  all: want true or false, got "yes"
+  all: want true or false (on or off), got "yes"
   on-partial: want one of fail, warn, got "ignore"
   lock-wait: want a duration such as 90s, 10m, 1h or 30d, got "10"
   resource-timeout: want a duration such as 90s, 10m, 1h or 30d above zero, got "0s"
   concurrency: want a whole number above zero, got "many"`},
 		{"the same on a command line", []string{"deploy", "--concurrency", "0", "--all=yes"}, nil,
 			`2 inputs cannot be used:
-  all: want true or false, got "yes"
+  all: want true or false (on or off), got "yes"
   concurrency: want a whole number above zero, got "0"`},
 		{"an unknown command", nil, []string{"INPUT_COMMAND=deplyo"},
 			`input command: want one of ` + strings.Join(actionCommands(), ", ") + `, got "deplyo"`},

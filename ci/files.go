@@ -13,6 +13,7 @@ import (
 // have other steps with outputs; a summary that is too long is dropped whole.
 const (
 	maxOutputUnits  = 400_000
+	maxStackUnits   = 300_000 // up to which outputs of stacks are added: how the run ended is said in any case
 	maxSummaryBytes = 1 << 20
 )
 
@@ -23,6 +24,10 @@ var ErrOutputBudget = errors.New("the outputs of the step would exceed what GitH
 // SetOutput sets an output of the step. The last value set counts. On a
 // terminal it does nothing.
 func (s *Surface) SetOutput(name, value string) error {
+	return s.setOutput(name, value, maxOutputUnits)
+}
+
+func (s *Surface) setOutput(name, value string, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	value = s.scrub(value)
@@ -35,7 +40,7 @@ func (s *Surface) SetOutput(name, value string) error {
 			total += units(n) + units(v)
 		}
 	}
-	if total > maxOutputUnits {
+	if total > limit {
 		return fmt.Errorf("set output %s: %w", name, ErrOutputBudget)
 	}
 	if err := s.record("GITHUB_OUTPUT", name, value); err != nil {

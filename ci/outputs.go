@@ -123,10 +123,10 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 		{"lock", lockJSON},
 		{"unaddressed", compact(unaddressed)},
 		{"pending", compact(pending)},
-		{"outputs", value.JSON(outputs)},
 	} {
 		errs = append(errs, s.SetOutput(o[0], o[1]))
 	}
+	errs = append(errs, s.setOutput("outputs", value.JSON(outputs), maxStackUnits))
 	var ids []StackID
 	for _, st := range run.Stacks {
 		ids = append(ids, StackID{st.Name, st.Region})
@@ -152,7 +152,7 @@ func (s *Surface) SetStack(names *OutputNames, st *result.Stack) error {
 		if !ok {
 			text = value.JSON(v)
 		}
-		errs = append(errs, s.SetOutput(name, text))
+		errs = append(errs, s.setOutput(name, text, maxStackUnits))
 	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -141,5 +142,27 @@ func TestOutputNames(t *testing.T) {
 	}
 	if len(seen) != 3 {
 		t.Errorf("stacks share names: %v", seen)
+	}
+}
+
+// What is too long to be an output is told of, and costs nothing but itself (G-8.4).
+func TestOutputsOfStacksLeaveRoom(t *testing.T) {
+	s := newStep(t)
+	r := &result.Run{Command: "deploy"}
+	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Success, Changed: true,
+		Outputs: value.NewObject("Long", strings.Repeat("x", maxStackUnits/2), "Url", "https://x", "Vast", strings.Repeat("y", maxOutputUnits))})
+	if err := s.SetStack(NewOutputNames([]StackID{{"Shop", "eu-west-1"}}), r.Stacks[0]); err == nil || !strings.Contains(err.Error(), "set output Shop.Vast") {
+		t.Errorf("of the output that is too long: %v", err)
+	}
+	err := s.SetRun(r, End(r, &Inputs{}))
+	if err == nil || !strings.Contains(err.Error(), "set output outputs: ") {
+		t.Errorf("of outputs: %v", err)
+	}
+	got := readEntries(t, s.file(t, "GITHUB_OUTPUT"))
+	if got["outcome"] != "success" || got["unaddressed"] != "[]" || got["Shop.Url"] != "https://x" || len(got["Shop.Long"]) != maxStackUnits/2 {
+		t.Errorf("there are %q", slices.Sorted(maps.Keys(got)))
+	}
+	if _, there := got["outputs"]; there {
+		t.Error("outputs is there")
 	}
 }

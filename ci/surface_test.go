@@ -55,6 +55,7 @@ func readEntries(t *testing.T, text string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
 	sc := bufio.NewScanner(strings.NewReader(text))
+	sc.Buffer(nil, 1<<20)
 	for sc.Scan() {
 		name, delimiter, ok := strings.Cut(sc.Text(), "<<")
 		if !ok {

@@ -78,20 +78,22 @@ func marker(app, key string) string {
 // GitHub has no conditional edit, so two jobs that write at once may each undo
 // what the other did. A job that shares the comment therefore looks again after
 // it wrote, a little later than another's write can still be under way, until
-// its section is there. Two first comments are made one the same way.
+// its section is there. Two first comments are made one the same way. So it does
+// after a write that failed on GitHub's side, which may have had its effect.
 func (c *client) keep(ctx context.Context, pr PullRequest, opt Options, own report.Section) (*github.IssueComment, error) {
 	mark := marker(opt.App, opt.Key) + "\n"
 	var made, last *github.IssueComment
+	var failure error // of the latest write
 	for look := range looks {
 		if look > 0 && !pause(ctx, cmp.Or(opt.Settling, settling)) {
-			return last, nil // what there is was written; there is no time to make sure
+			return last, failure // what there is was written; there is no time to make sure
 		}
 		ours, err := c.find(ctx, pr, strings.TrimSpace(mark))
 		if err != nil {
 			if last != nil {
-				return last, nil
+				return last, failure
 			}
-			return nil, err
+			return nil, cmp.Or(failure, err)
 		}
 		var before *github.IssueComment
 		if len(ours) > 0 {
@@ -110,17 +112,23 @@ func (c *client) keep(ctx context.Context, pr PullRequest, opt Options, own repo
 		switch {
 		case anew:
 			if made, err = c.create(ctx, pr, text); err != nil {
+				if made, failure = nil, err; failedThere(err) {
+					continue
+				}
 				return last, err
 			}
-			last = made
+			last, failure = made, nil
 			c.hide(ctx, before)
 			continue
 		case before.GetBody() == text:
-			last = before
+			last, failure = before, nil
 		default:
 			edited, err := c.edit(ctx, pr, before.GetID(), text)
 			if gone(err) { // somebody deleted it in the meantime
 				made, last = nil, nil
+				continue
+			}
+			if failure = err; failedThere(err) {
 				continue
 			}
 			if err != nil {
@@ -136,7 +144,7 @@ func (c *client) keep(ctx context.Context, pr PullRequest, opt Options, own repo
 			return last, nil
 		}
 	}
-	return last, nil
+	return last, failure
 }
 
 // pause waits for about d. It tells whether there is time left to do anything

@@ -70,11 +70,16 @@ func End(run *result.Run, in *Inputs) Ending {
 	if e.Outcome == result.Partial && in.AllowUnaddressed {
 		e.ExitCode = 0
 	}
-	e.StepCode = e.ExitCode
-	if e.Outcome == result.Partial && in.OnPartial == PartialWarn {
-		e.StepCode = 0
-	}
+	e.StepCode = in.StepCode(e.Outcome, e.ExitCode)
 	return e
+}
+
+// StepCode is what the process exits with where code was decided.
+func (in *Inputs) StepCode(o result.Outcome, code int) int {
+	if o == result.Partial && in.OnPartial == PartialWarn {
+		return 0
+	}
+	return code
 }
 
 // SetRun writes the outputs of a run that ended, those of its stacks too. The

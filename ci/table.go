@@ -370,7 +370,7 @@ var table = []Input{
 		Description: "Have CloudFormation expand templates that use macros or SAM, for which a change set is made on an empty stack that is deleted afterwards. `false` refuses such templates."},
 	{Name: "allow-unaddressed", Field: func(in *Inputs) any { return &in.AllowUnaddressed }, Default: "false", Commands: []Name{Deploy},
 		Description: "Exit with 0 although resources were knowingly left, which is 2 otherwise. They are reported all the same."},
-	{Name: "on-partial", Field: func(in *Inputs) any { return &in.OnPartial }, Default: string(PartialFail), Commands: changing,
+	{Name: "on-partial", Field: func(in *Inputs) any { return &in.OnPartial }, Default: string(PartialFail), Commands: slices.Concat(changing, []Name{Drift, Scrub, StateRefresh, Permissions}),
 		Allowed:     []string{string(PartialFail), string(PartialWarn)},
 		Description: "What a partial outcome does to the step: `warn` keeps it green; the outputs `outcome` and `exit-code` say `partial` and 2 in any case."},
 	{Name: "strict-getatt", Field: func(in *Inputs) any { return &in.StrictGetAtt }, Default: "false", Commands: []Name{Deploy},

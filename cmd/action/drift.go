@@ -56,7 +56,7 @@ func (s *step) finishDrift(ctx context.Context, run *result.DriftRun) error {
 	s.annotateDrift(run)
 	s.commentDrift(run)
 	s.keepDriftIssues(ctx, run)
-	return ended(run.Outcome.ExitCode())
+	return ended(s.in.StepCode(run.Outcome, run.Outcome.ExitCode()))
 }
 
 func (s *step) annotateDrift(run *result.DriftRun) {

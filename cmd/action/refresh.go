@@ -59,7 +59,7 @@ func (s *step) partial(reason result.Reason) error {
 	s.set("outcome", string(result.Partial))
 	s.set("failure-reason", string(reason))
 	s.set("exit-code", fmt.Sprint(result.Partial.ExitCode()))
-	return ended(result.Partial.ExitCode())
+	return ended(s.in.StepCode(result.Partial, result.Partial.ExitCode()))
 }
 
 func refreshedText(all []engine.RefreshedStack, dryRun bool) string {

@@ -74,9 +74,10 @@ func (e *Engine) planAll(ctx context.Context, sel *selected, store *state.Store,
 	apart := *sel
 	apart.after = nil
 	opt.DryRun = true
+	custody := newCustody()
 	e.eachStack(&apart, limit, run, func(t target, _ func()) *result.Stack {
 		d := &deployment{
-			e: e, t: t, store: store, place: store.Stack(t.Name, t.Region), run: sel, opt: opt, agreement: agreed[t.key()],
+			e: e, t: t, store: store, place: store.Stack(t.Name, t.Region), run: sel, opt: opt, agreement: agreed[t.key()], custody: custody,
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}
 		d.router = e.router(d)

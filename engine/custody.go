@@ -7,12 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/plan"
-	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/schema"
 	"github.com/org/cdkd-action/engine/state"
-	"github.com/org/cdkd-action/engine/template"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -26,11 +23,19 @@ import (
 // other waits, and sees then what has become of it.
 type custody struct {
 	mu   sync.Mutex
-	live map[state.Ref]*deployment // as far as the run has come
+	live map[state.Ref]member // as far as the run has come
 	held map[thing]*hold
 
-	reading sync.Mutex
-	others  map[state.Ref]*state.Record // of the run's stacks that are not live
+	reading  sync.Mutex
+	others   map[state.Ref]*state.Record // of stacks that are not live, as they were first read
+	surveyed []state.Surveyed            // the records of all stacks; nil: not read
+}
+
+// A member is a stack with what it was about when it enrolled: it may come to
+// plan anew while others look at it.
+type member struct {
+	*deployment
+	is *planned
 }
 
 // A thing is what a name stands for.
@@ -49,20 +54,25 @@ func (e *Engine) custodyOf(runID string) *custody {
 	defer e.mu.Unlock()
 	c := e.custodies[runID]
 	if c == nil {
-		c = &custody{live: map[state.Ref]*deployment{}, held: map[thing]*hold{}, others: map[state.Ref]*state.Record{}}
+		c = newCustody()
 		e.custodies[runID] = c
 	}
 	return c
 }
 
+func newCustody() *custody {
+	return &custody{live: map[state.Ref]member{}, held: map[thing]*hold{}, others: map[state.Ref]*state.Record{}}
+}
+
 func (d *deployment) ref() state.Ref { return state.Ref{Stack: d.t.Name, Region: d.t.Region} }
 
-// enroll lets the other stacks of the run see what the stack has from now on.
+// enroll lets the other stacks of the run see what the stack has, and means to
+// do with it, from now on.
 func (d *deployment) enroll() {
 	d.custody = d.e.custodyOf(d.runID)
 	d.custody.mu.Lock()
 	defer d.custody.mu.Unlock()
-	d.custody.live[d.ref()] = d
+	d.custody.live[d.ref()] = member{d, d.planned}
 }
 
 // hold waits until no other stack of the run has an operation on what bears the
@@ -169,28 +179,29 @@ func (d *deployment) elsewhere(ctx context.Context, logicalID string, row *state
 	return nil
 }
 
-func (c *custody) stacks() (all []*deployment) {
+func (c *custody) stacks() (all []member) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, d := range c.live {
-		all = append(all, d)
+	for _, m := range c.live {
+		all = append(all, m)
 	}
-	slices.SortFunc(all, func(a, b *deployment) int { return strings.Compare(a.t.Name, b.t.Name) })
+	slices.SortFunc(all, func(a, b member) int { return strings.Compare(a.t.Name, b.t.Name) })
 	return all
 }
 
 // has returns an *ElsewhereError when the stack has another's resource.
-func (d *deployment) has(row *state.Resource, region string) error {
-	if d.t.Region != region && !global(row.ResourceType) {
+func (m member) has(row *state.Resource, region string) error {
+	if m.t.Region != region && !global(row.ResourceType) {
 		return nil
 	}
-	d.world.mu.Lock()
-	defer d.world.mu.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, id := range d.world.record.LogicalIDs() {
-		if d.moved[id] == nil && sameThing(row, d.world.record.Row(id)) {
-			return &ElsewhereError{row.PhysicalID, d.t.Name, id}
+	w := m.is.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range w.record.LogicalIDs() {
+		if m.moved[id] == nil && sameThing(row, w.record.Row(id)) {
+			return &ElsewhereError{row.PhysicalID, m.t.Name, id}
 		}
 	}
 	return nil
@@ -234,171 +245,6 @@ func samePlace(typ string, a, b *value.Object) bool {
 		}
 	}
 	return true
-}
-
-// A NameTakenError says that a resource was not created because another stack
-// has one of that name, and keeps it. Nothing was changed.
-type NameTakenError struct {
-	LogicalID, Type, Name   string
-	Stack, HolderID, Region string
-}
-
-func (e *NameTakenError) Error() string {
-	return fmt.Sprintf("%s %s was not created: stack %s in %s has the resource of the name %q as %s, and its template keeps it",
-		e.Type, e.LogicalID, e.Stack, e.Region, e.Name, e.HolderID)
-}
-
-// Remedy says what to do about it.
-func (e *NameTakenError) Remedy() string {
-	return fmt.Sprintf("give one of the two another name; to move the resource, take %s out of stack %s in the same deploy", e.HolderID, e.Stack)
-}
-
-// takeName waits until the declared name of a create is nobody else's to work
-// with, and refuses the create when another stack keeps it.
-func (d *deployment) takeName(ctx context.Context, c *plan.Change, properties *value.Object) (release func(), err error) {
-	name := plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, properties)
-	if name.Generated || name.Value == "" {
-		return func() {}, nil
-	}
-	if release, err = d.hold(ctx, c.Type, name.Value); err != nil {
-		return nil, err
-	}
-	if err := d.mayTakeName(ctx, c.LogicalID, c.Type, name, properties); err != nil {
-		release()
-		return nil, err
-	}
-	return release, nil
-}
-
-// mayTakeName refuses a create under a declared name that another stack of the
-// run has and keeps. Where that row is about to go, the create takes the resource
-// over.
-func (d *deployment) mayTakeName(ctx context.Context, logicalID, typ string, name plan.Name, properties *value.Object) error {
-	if d.custody == nil {
-		return nil
-	}
-	wanted := &state.Resource{ResourceType: typ, Properties: properties}
-	named := func(row *state.Resource) bool {
-		return row.ResourceType == typ && state.NameIn(typ, row.PhysicalID) == name.Value &&
-			sameScope(wanted, row) && samePlace(typ, properties, row.Properties) &&
-			value.Equal(properties.Value("EventBusName"), row.Properties.Value("EventBusName"))
-	}
-	refuse := func(r state.Ref, id string) error {
-		return &NameTakenError{LogicalID: logicalID, Type: typ, Name: name.Value, Stack: r.Stack, Region: r.Region, HolderID: id}
-	}
-	near := func(r state.Ref) bool { return r != d.ref() && (r.Region == d.t.Region || global(typ)) }
-	live := map[state.Ref]*deployment{}
-	for _, other := range d.custody.stacks() {
-		live[other.ref()] = other
-	}
-	for _, other := range live {
-		if near(other.ref()) {
-			if id := other.keeping(named); id != "" {
-				return refuse(other.ref(), id)
-			}
-		}
-	}
-	// The others, those nested in what there is included, are as recorded.
-	var waiting []idle
-	if d.run != nil {
-		for _, t := range d.run.targets {
-			waiting = append(waiting, idle{state.Ref{Stack: t.Name, Region: t.Region}, t.Template, t.Nested})
-		}
-	}
-	for len(waiting) > 0 {
-		waiting = slices.DeleteFunc(waiting, func(s idle) bool { return s.ref.Region != d.t.Region && !global(typ) })
-		records, err := d.custody.records(ctx, d.store, live, waiting)
-		if err != nil {
-			return err
-		}
-		var next []idle
-		for i, s := range waiting {
-			for _, id := range records[i].LogicalIDs() {
-				row := records[i].Row(id)
-				switch {
-				case row.ResourceType == nestedType:
-					n := idle{ref: state.Ref{Stack: s.ref.Stack + "~" + id, Region: s.ref.Region}}
-					if t := s.nested[id]; t != nil {
-						n.template, n.nested = t.Template, t.Nested
-					}
-					next = append(next, n)
-				case live[s.ref] == nil && near(s.ref) && named(row) && keptBy(s.template, id, typ, name):
-					return refuse(s.ref, id)
-				}
-			}
-		}
-		waiting = next
-	}
-	return nil
-}
-
-// An idle stack is one of the run whose turn may not have come, or may not come.
-type idle struct {
-	ref      state.Ref
-	template *template.Template
-	nested   map[string]*assembly.Nested
-}
-
-// keeping returns which row of the stack is one that is looked for and not about
-// to go, "" for none.
-func (d *deployment) keeping(wanted func(*state.Resource) bool) string {
-	d.world.mu.Lock()
-	defer d.world.mu.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, id := range d.world.record.LogicalIDs() {
-		if !wanted(d.world.record.Row(id)) {
-			continue
-		}
-		if c := d.Plan.Change(id); c != nil && !c.Gone() && c.Action != plan.Replace {
-			return id
-		}
-	}
-	return ""
-}
-
-// keptBy tells whether a template goes on to have a resource, as far as it says
-// so by itself.
-func keptBy(t *template.Template, logicalID, typ string, name plan.Name) bool {
-	if t == nil {
-		return false
-	}
-	r := t.Resource(logicalID)
-	if r == nil || r.Type != typ || r.Condition != "" {
-		return false
-	}
-	declared, literal := r.Properties.Value(name.Property).(string)
-	return !literal || declared == name.Value
-}
-
-// records are what is recorded of stacks of the run; of those that are not live
-// it is read, once.
-func (c *custody) records(ctx context.Context, store *state.Store, live map[state.Ref]*deployment, all []idle) ([]*state.Record, error) {
-	c.reading.Lock()
-	defer c.reading.Unlock()
-	records, errs := make([]*state.Record, len(all)), make([]error, len(all))
-	var wg routine.Group
-	for i, s := range all {
-		if d := live[s.ref]; d != nil {
-			d.world.mu.Lock()
-			records[i] = d.world.record.Clone()
-			d.world.mu.Unlock()
-		} else if record, ok := c.others[s.ref]; ok {
-			records[i] = record
-		} else {
-			wg.Go(func() { records[i], _, errs[i] = store.Stack(s.ref.Stack, s.ref.Region).Read(ctx) })
-		}
-	}
-	wg.Wait()
-	for i, s := range all {
-		if errs[i] != nil {
-			return nil, fmt.Errorf("look whether another stack of the run has the name: %w", errs[i])
-		}
-		if live[s.ref] == nil {
-			c.others[s.ref] = records[i]
-		}
-	}
-	return records, nil
 }
 
 // giveAway notes that a row's resource is another stack's now. The row goes with

@@ -72,7 +72,7 @@ type deployment struct {
 
 	*planned
 
-	custody   *custody // of the run's resources; nil where nothing is changed
+	custody   *custody // of the run's resources; nil where names do not matter
 	surveying sync.Mutex
 	surveyed  []state.Surveyed // what is recorded of all stacks; nil: not looked at
 

@@ -296,6 +296,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 	if err := d.knowRecord(reads, r.record); err != nil {
 		return err
 	}
+	d.enroll()
 	if err := d.setAside(reads); err != nil {
 		return err
 	}
@@ -351,9 +352,7 @@ func (d *deployment) knowRecord(ctx context.Context, record *state.Record) error
 		return err
 	}
 	d.scope, err = t.Bind(ctx, d.environment(), nil, d.world, template.Secrets(d.e.config.Secrets))
-	if err == nil {
-		d.enroll()
-	}
+	d.custody = d.e.custodyOf(d.runID)
 	return err
 }
 

@@ -95,6 +95,9 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	if err := d.makePlan(ctx, record); err != nil {
 		return err
 	}
+	if err := d.foreseeTaken(ctx); err != nil {
+		return err
+	}
 	d.res.Plan, d.res.Changed = d.Plan, d.Plan.Changed()
 	d.expect()
 	if d.agreement != nil {

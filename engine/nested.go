@@ -140,7 +140,7 @@ func outputAttributes(r *state.Record) *value.Object {
 func (n *nested) child(t target) *deployment {
 	p := n.parent
 	d := &deployment{
-		e: p.e, t: t, opt: p.opt, store: p.store, runID: p.runID, run: p.run, history: p.history, assets: p.assets,
+		e: p.e, t: t, opt: p.opt, store: p.store, runID: p.runID, run: p.run, custody: p.custody, history: p.history, assets: p.assets,
 		place: p.store.Stack(t.Name, t.Region),
 		res:   &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 	}

@@ -77,6 +77,7 @@ func (d *deployment) settleAlone(ctx context.Context) error {
 	if err := d.knowRecord(ctx, r.record); err != nil {
 		return err
 	}
+	d.enroll()
 	var wg routine.Group
 	if r.presence.OpenCreates { // it was kept for a rollback
 		wg.Go(func() {
@@ -210,6 +211,7 @@ func (u *undoing) fromJournal(ctx context.Context) (found bool, err error) {
 	if err := d.knowRecord(reads, r.record); err != nil {
 		return true, err
 	}
+	d.enroll()
 	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Read: r.record, Warn: func(text string) { d.warn("%s", text) }})
 	return true, u.undoSegment(ctx, journal, g)
 }

@@ -163,6 +163,8 @@ func (d *deployment) announceRefusals() {
 		would := "would have to be replaced"
 		if e := (*NotGivenError)(nil); errors.As(d.unmade[c.LogicalID], &e) {
 			would = "would be " + e.done()
+		} else if c.Action == plan.Create {
+			would = "would be created"
 		} else if c.Action == plan.MayReplace {
 			would = "might have to be replaced"
 		}

@@ -207,6 +207,7 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	if err := d.knowRecord(reads, r.record); err != nil {
 		return err
 	}
+	d.enroll()
 	if err := known(journal, opt.Orphan); err != nil {
 		return err
 	}

@@ -34,6 +34,8 @@ type selected struct {
 	after   graph.Edges // by their keys, among the targets
 	depends graph.Edges // the same, whatever the order of the run
 
+	apart []idle // the app's stacks that are not selected
+
 	described map[string]map[string]provider.Description // types that only AWS knows, by region; set by preflight
 }
 
@@ -106,6 +108,11 @@ func (e *Engine) selectStacks(s Selection, parameters map[string]string) (*selec
 			t.account = stack.AccountID
 		}
 		sel.targets = append(sel.targets, t)
+	}
+	for _, stack := range a.Stacks {
+		if !slices.Contains(stacks, stack) {
+			sel.apart = append(sel.apart, e.targetOf(stack, parameters).idle())
+		}
 	}
 	return sel, nil
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -54,9 +55,11 @@ func (s *Store) Recorded(ctx context.Context) ([]Surveyed, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Surveyed, len(records))
-	for i, f := range records {
-		all[i] = Surveyed{Ref: f.ref, Record: f.record, Err: f.err}
+	all := make([]Surveyed, 0, len(records))
+	for _, f := range records {
+		if !errors.Is(f.err, errAbsent) { // or it was deleted since it was listed
+			all = append(all, Surveyed{Ref: f.ref, Record: f.record, Err: f.err})
+		}
 	}
 	return all, nil
 }

@@ -126,7 +126,8 @@ func TestReplacedVolumeLeavesASnapshot(t *testing.T) {
 		t.Errorf("there are %v\n%s", s.groups(), s.log.String())
 	}
 
-	s = startSlow(t, strings.Replace(only("Group"), `"Properties":`, `"UpdateReplacePolicy": "Snapshot", "Properties":`, 1))
+	s = startSlow(t, `{"Resources": {"Shared": {"Type": "AWS::RDS::DBInstance", "UpdateReplacePolicy": "Snapshot",
+		"Properties": {"DBInstanceIdentifier": "group", "Engine": "mysql", "AutomaticBackupReplicationRegion": "us-west-2"}}}}`) // which Cloud Control makes
 	s.CloudControl.SetDelay(0)
 	s.want(s.run().deploy(), result.Success)
 	s.ClearLog()

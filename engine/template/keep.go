@@ -16,6 +16,11 @@ func (s *Scope) keep(e *evaluation, faults *Faults) {
 		if r.deletionPolicy != nil || r.updateReplacePolicy != nil {
 			r = s.withPolicies(e, r, faults)
 		}
+		for _, p := range [...]struct{ name, policy string }{{"DeletionPolicy", r.DeletionPolicy}, {"UpdateReplacePolicy", r.UpdateReplacePolicy}} {
+			if p.policy == "Snapshot" && !slices.Contains(snapshots, r.Type) {
+				faults.add(resourcePlace(r.LogicalID).at(p.name).String(), "a resource of type %s has no final snapshot: want Delete or Retain", r.Type)
+			}
+		}
 		s.resources[r.LogicalID] = r
 		s.kept = append(s.kept, r)
 	}
@@ -24,6 +29,13 @@ func (s *Scope) keep(e *evaluation, faults *Faults) {
 			s.outputs = append(s.outputs, o)
 		}
 	}
+}
+
+// snapshots are the types that CloudFormation takes a policy Snapshot for.
+// https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-deletionpolicy.html
+var snapshots = []string{
+	"AWS::DocDB::DBCluster", "AWS::EC2::Volume", "AWS::ElastiCache::CacheCluster", "AWS::ElastiCache::ReplicationGroup",
+	"AWS::Neptune::DBCluster", "AWS::RDS::DBCluster", "AWS::RDS::DBInstance", "AWS::Redshift::Cluster",
 }
 
 func (s *Scope) withPolicies(e *evaluation, r *Resource, faults *Faults) *Resource {

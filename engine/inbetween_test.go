@@ -353,8 +353,11 @@ func (m *meantime) there(stack string) string {
 func TestAnotherEngineInBetween(t *testing.T) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	for _, g := range stages { // side by side: half of them only wait for the deadline
+	atOnce := make(chan struct{}, 4)
+	for _, g := range stages { // side by side, since half of them only wait for the deadline, and few enough to meet it
 		all.Go(func() {
+			atOnce <- struct{}{}
+			defer func() { <-atOnce }()
 			t.Run(g.name, func(t *testing.T) {
 				m := &meantime{startSlow(t, "{}"), g}
 				m.tableReady.Store(g.name != "SettlingTable")

@@ -190,6 +190,7 @@ type Unlocked struct {
 	Holder        *state.LockRecord // nil: there was no lock that could be read
 	There         bool              // something stood in the lock's place
 	Unknown       bool              // there was no lock, nor is anything recorded of the stack
+	Open          int               // how many operations of earlier runs the next deploy has to settle
 	Err           error
 }
 
@@ -214,9 +215,8 @@ func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string
 			}
 		}
 		for _, r := range regions {
-			u := Unlocked{Stack: stack, Region: r}
 			place := store.Stack(stack, r)
-			u.Holder, u.There, u.Err = place.ForceUnlock(ctx)
+			u := unlock(ctx, place)
 			if u.Err == nil && !u.There {
 				present, err := place.Presence(ctx)
 				u.Unknown = err == nil && present.Listed && !present.Record
@@ -230,11 +230,20 @@ func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string
 				return done, err
 			}
 			for _, name := range below { // whoever works on the stack holds these, too
-				u := Unlocked{Stack: name, Region: r}
-				u.Holder, u.There, u.Err = store.Stack(name, r).ForceUnlock(ctx)
-				done = append(done, u)
+				done = append(done, unlock(ctx, store.Stack(name, r)))
 			}
 		}
 	}
 	return done, nil
+}
+
+func unlock(ctx context.Context, place *state.Stack) Unlocked {
+	u := Unlocked{Stack: place.Name, Region: place.Region}
+	u.Holder, u.There, u.Err = place.ForceUnlock(ctx)
+	if u.Err == nil && u.There {
+		if open, err := place.ReadPending(ctx); err == nil && open != nil { // only to be mentioned
+			u.Open = len(open.Operations)
+		}
+	}
+	return u
 }

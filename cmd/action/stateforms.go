@@ -207,6 +207,10 @@ func unlockedText(all []engine.Unlocked, now time.Time) string {
 			}
 			fmt.Fprintf(&b, "%s: removed the lock of %s (%s), which %s\n", subject, report.Line(u.Holder.Owner), report.Line(u.Holder.Operation), expired)
 		}
+		if u.Open > 0 {
+			fmt.Fprintf(&b, "%s: %s of an earlier run %s open; the next deploy settles what they came to\n",
+				unlockSubject(u), amount.Of(u.Open, "operation"), amount.Form(u.Open, "is", "are"))
+		}
 	}
 	return b.String()
 }
@@ -218,7 +222,7 @@ func unlockedJSON(all []engine.Unlocked, now time.Time) []any {
 		if h := u.Holder; h != nil {
 			holder = value.NewObject("owner", h.Owner, "operation", h.Operation, "expiresAt", milliseconds(h.Expires), "expired", h.Expired(now))
 		}
-		list = append(list, value.NewObject("stackName", u.Stack, "region", u.Region, "removed", u.There && u.Err == nil, "holder", holder))
+		list = append(list, value.NewObject("stackName", u.Stack, "region", u.Region, "removed", u.There && u.Err == nil, "holder", holder, "open", value.Int(u.Open)))
 	}
 	return list
 }

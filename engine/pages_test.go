@@ -129,7 +129,7 @@ func TestPages(t *testing.T) {
 		guide.Quota:         fmt.Errorf("create Vpc (AWS::EC2::VPC): %w", fromAWS("EC2", "CreateVpc", 400, "VpcLimitExceeded", "The maximum number of VPCs has been reached.")),
 		guide.NameHeld: &state.NameHeldError{Stack: "Shop", Region: "eu-west-1", Holder: state.Holder{LogicalID: "Topic", Type: "AWS::SNS::Topic", Name: "Shop-Topic",
 			PhysicalID: "arn:aws:sns:eu-west-1:111122223333:Shop-Topic"}},
-		guide.NameTaken:             &NameTakenError{LogicalID: "Orders", Type: "AWS::SQS::Queue", Name: "orders", Stack: "Legacy", HolderID: "Queue", Region: "eu-west-1"},
+		guide.NameTaken:             &NameTakenError{LogicalID: "Orders", Type: "AWS::SQS::Queue", Name: "orders", Stack: "Legacy", HolderID: "Queue", Region: "eu-west-1", OfApp: true},
 		guide.NotStable:             fmt.Errorf("create Service (AWS::ECS::Service): %w", &provider.SettleError{What: "service shop", State: "IN_PROGRESS", After: 30 * time.Minute}),
 		guide.CustomResource:        &customresource.FailedError{LogicalID: "Seed", Type: "Custom::Seed", Request: "Create", Reason: "relation \"orders\" does not exist"},
 		guide.CustomResourceTimeout: &customresource.TimeoutError{LogicalID: "Seed", Type: "Custom::Seed", Request: "Create", After: time.Hour},

@@ -45,11 +45,22 @@ var (
 		"HealthCheckGracePeriod": "0", "HealthCheckType": "EC2", "MaxInstanceLifetime": "0",
 		"InstanceMaintenancePolicy":        value.NewObject("MinHealthyPercentage", "-1", "MaxHealthyPercentage", "-1"),
 		"NewInstancesProtectedFromScaleIn": "false", "PlacementGroup": "", "TerminationPolicies": []any{"Default"}, "Context": "",
-	})
+	}, provider.Finish(keepSizes))
 	hookInput    = provider.Shape[autoscaling.PutLifecycleHookInput](asIs)
 	metricsInput = provider.Shape[autoscaling.EnableMetricsCollectionInput](asIs)
 	sourceInput  = provider.Shape[types.TrafficSourceIdentifier](asIs)
 )
+
+// keepSizes leaves out the sizes that the template did not change: the group may
+// have been scaled since, and its instances are at work.
+func keepSizes(r *provider.Request, in *autoscaling.UpdateAutoScalingGroupInput) error {
+	for property, size := range map[string]**int32{"MinSize": &in.MinSize, "MaxSize": &in.MaxSize, "DesiredCapacity": &in.DesiredCapacity} {
+		if value.Equal(r.Previous.Value(property), r.Properties.Value(property)) {
+			*size = nil
+		}
+	}
+	return nil
+}
 
 func groupTags(r *provider.Request, group string, tags []any) []types.Tag {
 	var out []types.Tag

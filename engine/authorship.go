@@ -37,18 +37,22 @@ func (d *deployment) sentCreate(ctx context.Context, logicalID string, row *stat
 	return authorship.Create{Sent: time.UnixMilli(entry.FirstSentAt), Tag: tag}, true
 }
 
+// createOf is what is known of the create of a row: what the ledger says, or that
+// it was sent after the run that did so began.
+func (d *deployment) createOf(ctx context.Context, logicalID string, row *state.Resource, began time.Time) authorship.Create {
+	if create, ok := d.sentCreate(ctx, logicalID, row); ok {
+		return create
+	}
+	return authorship.Create{Sent: began}
+}
+
 // doubt says why a row that a create made is not to be deleted with it, "" when
-// it may be. began is when the run that sent the create began, which tells in the
-// ledger's place.
+// it may be. began is when the run that sent the create began.
 func (d *deployment) doubt(ctx context.Context, logicalID string, row *state.Resource, began time.Time) (string, error) {
 	if !d.onTrial(logicalID, row) {
 		return "", nil
 	}
-	create, ok := d.sentCreate(ctx, logicalID, row)
-	if !ok {
-		create = authorship.Create{Sent: began}
-	}
-	return d.doubtOf(ctx, logicalID, row, create)
+	return d.doubtOf(ctx, logicalID, row, d.createOf(ctx, logicalID, row, began))
 }
 
 // tried is doubtOf for a row that goes whole. The ledger does not have to say it

@@ -14,7 +14,7 @@ import (
 // comes back, the new one goes.
 func (u *undoing) takeBack(ctx context.Context, op *state.Operation, row *state.Resource) error {
 	u.change(func(r *state.Record) { r.Set(op.LogicalID, op.Previous) })
-	return u.letGo(ctx, op, row, u.evidence(ctx, op.LogicalID, row))
+	return u.letGo(ctx, op, row, u.createOf(ctx, op.LogicalID, row, state.RunBegan(u.run)))
 }
 
 // letGo deletes the new copy of a replacement that is undone, by its
@@ -59,14 +59,6 @@ func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Res
 	return nil
 }
 
-// evidence is what is known of the create of a row, as doubt has it.
-func (u *undoing) evidence(ctx context.Context, logicalID string, row *state.Resource) authorship.Create {
-	if create, ok := u.sentCreate(ctx, logicalID, row); ok {
-		return create
-	}
-	return authorship.Create{Sent: state.RunBegan(u.run)}
-}
-
 // governed is a row whose deletion another policy decides about.
 func governed(row *state.Resource, policy string) *state.Resource {
 	c := row.Clone()
@@ -89,7 +81,7 @@ func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Re
 	req.PhysicalID, req.Attributes, req.Previous = "", nil, nil
 	var sent authorship.Create
 	if row != nil {
-		sent = u.evidence(ctx, op.LogicalID, row) // the ledger says it no more once the old copy's create is written down
+		sent = u.createOf(ctx, op.LogicalID, row, state.RunBegan(u.run)) // the ledger says it no more once the old copy's create is written down
 	}
 	remake := func(policy retry.Policy) error { return u.remakeOld(ctx, op, req, decision, policy) }
 	if row == nil {

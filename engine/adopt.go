@@ -82,7 +82,7 @@ func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Re
 		return d.failedCreate(c, resolved, made, old, err)
 	}
 	d.created(c, resolved, old, made)
-	return nil
+	return d.reattachNow(ctx, c.LogicalID)
 }
 
 // settled waits until a resource that was found has settled, as its create would

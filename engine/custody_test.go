@@ -69,6 +69,24 @@ type parked map[string]string
 // deployed, all when there are none.
 func (v *van) deploy(app parked, only ...string) *result.Run {
 	v.t.Helper()
+	v.write(app)
+	opt := deployAll(v.dir)
+	if only != nil {
+		opt.Selection.Selection = assembly.Selection{Patterns: only, Exclusively: true}
+	}
+	v.mu.Lock()
+	v.events = nil
+	v.mu.Unlock()
+	run, err := v.engine().Deploy(v.t.Context(), opt)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return run
+}
+
+// write makes an app the one that is deployed.
+func (v *van) write(app parked) {
+	v.t.Helper()
 	dir := v.t.TempDir()
 	v.dir = dir
 	write := func(name, text string) {
@@ -88,18 +106,6 @@ func (v *van) deploy(app parked, only ...string) *result.Run {
 		artifacts = append(artifacts, fmt.Sprintf(`%q: {"type": "aws:cloudformation:stack", "environment": "aws://unknown-account/unknown-region", "dependencies": %s, "properties": {"templateFile": %q}}`, key, depends, key+".json"))
 	}
 	write("manifest.json", `{"version": "48.0.0", "artifacts": {`+strings.Join(artifacts, ",")+`}}`)
-	opt := deployAll(dir)
-	if only != nil {
-		opt.Selection.Selection = assembly.Selection{Patterns: only, Exclusively: true}
-	}
-	v.mu.Lock()
-	v.events = nil
-	v.mu.Unlock()
-	run, err := v.engine().Deploy(v.t.Context(), opt)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	return run
 }
 
 func (v *van) engine() *engine.Engine {

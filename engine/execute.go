@@ -283,7 +283,7 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 		return d.failedCreate(c, resolved, made, old, err)
 	}
 	d.created(c, resolved, old, made)
-	return nil
+	return d.reattachNow(ctx, c.LogicalID)
 }
 
 // created records what a create made, in the place of old if there was one.

@@ -69,6 +69,9 @@ func (u *undoing) remakeOld(ctx context.Context, op *state.Operation, req *provi
 		old.Attributes = u.redact(made.Attributes)
 		r.Set(op.LogicalID, old)
 	})
+	u.reattach(ctx, op.LogicalID, func(id string, row *state.Resource, err error) {
+		u.unaddressed(id, row.ResourceType, row.PhysicalID, err.Error(), fmt.Sprintf("put it there by hand, or deploy with recreate: %s", id))
+	})
 	return err
 }
 

@@ -135,8 +135,7 @@ func (d *deployment) refuse(p *planned, record *state.Record) {
 			mark(c, hidden)
 			continue
 		}
-		certain := c.Recreate != "" || slices.ContainsFunc(c.Properties, func(p plan.PropertyChange) bool { return p.Replaces && !p.Propagated })
-		if c.Action != plan.Replace || !certain {
+		if !certain(c) {
 			continue
 		}
 		known := &value.Object{}
@@ -151,6 +150,13 @@ func (d *deployment) refuse(p *planned, record *state.Record) {
 			mark(c, refused)
 		}
 	}
+}
+
+// certain tells of a change that it is a replacement, whatever the values come to
+// that are not known yet.
+func certain(c *plan.Change) bool {
+	return c.Action == plan.Replace && (c.Recreate != "" ||
+		slices.ContainsFunc(c.Properties, func(p plan.PropertyChange) bool { return p.Replaces && !p.Propagated }))
 }
 
 // announceRefusals says, of a plan that is not carried out, what a deploy will

@@ -93,6 +93,9 @@ func (s *Set) add(plaintext string, o origin) {
 	s.mu.Unlock()
 	if !ok && s.announce != nil {
 		s.announce(plaintext)
+		for _, part := range values(plaintext) {
+			s.announce(part)
+		}
 	}
 }
 
@@ -163,16 +166,64 @@ func (s *Set) replacers() (masks, inserts *strings.Replacer, noEcho []string) {
 			mask = append(mask, code, Masked)
 			s.noEcho = append(s.noEcho, code)
 		}
-		for line := range strings.Lines(text) { // a log shows a key line by line
-			if line = strings.TrimSpace(line); len(line) >= 2*shortest && line != text {
-				for _, spelling := range append(spellings(line), encoded(line)...) {
-					mask = append(mask, spelling, Masked)
-				}
+		for _, part := range parts(text) {
+			for _, spelling := range append(spellings(part), encoded(part)...) {
+				mask = append(mask, spelling, Masked)
 			}
 		}
 	}
 	s.masks, s.inserts = strings.NewReplacer(mask...), strings.NewReplacer(insert...)
 	return s.masks, s.inserts, s.noEcho
+}
+
+// parts are what may be shown of a plaintext by itself: the lines of a key in a
+// log, and the values of a JSON document, which AWS quotes one by one.
+func parts(plaintext string) []string {
+	all := values(plaintext)
+	for line := range strings.Lines(plaintext) {
+		if line = strings.TrimSpace(line); len(line) >= longEnough && line != plaintext {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// longEnough is the length from which a part of a plaintext is looked for: shorter
+// ones stand in every second text.
+const longEnough = 2 * shortest
+
+// values are the texts in a plaintext that is a JSON document.
+func values(plaintext string) (all []string) {
+	var document any
+	if json.Unmarshal([]byte(plaintext), &document) != nil {
+		return nil
+	}
+	switch v := document.(type) {
+	case []any:
+		for _, v := range v {
+			all = append(all, valuesOf(v)...)
+		}
+	case map[string]any:
+		for _, v := range v {
+			all = append(all, valuesOf(v)...)
+		}
+	}
+	return all
+}
+
+func valuesOf(v any) (all []string) {
+	text, ok := v.(string)
+	if !ok {
+		inner, err := json.Marshal(v)
+		if err != nil {
+			return nil
+		}
+		return values(string(inner))
+	}
+	if len(text) >= longEnough {
+		all = append(all, text)
+	}
+	return append(all, values(text)...)
 }
 
 // spellings are the ways in which other text may hold a plaintext: as it is,
@@ -193,8 +244,8 @@ func spellings(plaintext string) []string {
 // plaintext: what stands before it decides where in a group of three bytes it
 // begins. The characters that also depend on its neighbours are left out.
 func encoded(plaintext string) []string {
-	if len(plaintext) < 2*shortest {
-		return nil // what remains of it would stand in every second text
+	if len(plaintext) < longEnough {
+		return nil
 	}
 	var all []string
 	for before := range 3 {

@@ -142,6 +142,29 @@ func TestMaskLineByLine(t *testing.T) {
 	}
 }
 
+// AWS may quote one value of a document that was sent whole.
+func TestMaskValuesOfADocument(t *testing.T) {
+	var announced []string
+	s := secret.NewSet(func(plaintext string) { announced = append(announced, plaintext) })
+	const document = `{"password":"correct-horse","port":5432,"user":"me","more":{"list":["battery-staple"]},"inner":"{\"key\":\"inner-secret\"}"}`
+	s.Add(document, expression)
+	for text, want := range map[string]string{
+		"bad value correct-horse for me": "bad value *** for me",
+		"battery-staple/5432":            "***/5432",
+		"of inner-secret":                "of ***",
+		`{"p": "correct-horse"}`:         `{"p": "***"}`,
+	} {
+		if got := s.Mask(text); got != want {
+			t.Errorf("%q: want %q, got %q", text, want, got)
+		}
+	}
+	for _, want := range []string{document, "correct-horse", "battery-staple", "inner-secret"} {
+		if !slices.Contains(announced, want) {
+			t.Errorf("%q was not announced", want)
+		}
+	}
+}
+
 func TestLongerSecretsWin(t *testing.T) {
 	s := &secret.Set{}
 	s.Add("pass", "{{resolve:ssm-secure:/a}}")

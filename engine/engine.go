@@ -242,6 +242,7 @@ func (e *Engine) session(region string) *session {
 	}
 	config := e.config.AWS.Copy()
 	config.Region = region
+	provider.ObserveEffects(&config)
 	s := &session{provider: &provider.Session{Config: config}, reference: reference.New(config)}
 	e.sessions[region] = s
 	return s

@@ -342,10 +342,11 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 	f := d.depart(req, state.OpenOperation{ChangeType: state.OpUpdate, PhysicalID: row.PhysicalID, Previous: row,
 		Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy, UpdateReplacePolicy: d.scope.Resource(c.LogicalID).UpdateReplacePolicy})
 	var updated provider.Updated
+	var effect provider.Effect
 	ev := Event{Action: plan.Update, LogicalID: c.LogicalID, Type: c.Type, PhysicalID: row.PhysicalID}
 	err := d.operation(ctx, ev, d.limit(c.Type), func(ctx context.Context) (string, error) {
 		var err error
-		updated, err = d.provider(d.lasting(decision, c.LogicalID, row), retry.ForCreate(retry.Classifier{})).Update(ctx, req)
+		updated, err = d.provider(d.lasting(decision, c.LogicalID, row), retry.ForCreate(retry.Classifier{})).Update(provider.Observing(ctx, &effect), req)
 		return updated.PhysicalID, err
 	})
 	d.arrive(f, err)
@@ -353,7 +354,7 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 		if c.Action == plan.MayReplace && errors.As(err, new(*provider.UnsupportedUpdateError)) {
 			return err // the caller replaces it
 		}
-		d.half(err, &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate,
+		d.halfUpdated(err, effect.Had(), f, &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate,
 			PhysicalID: row.PhysicalID, Previous: row, Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy})
 		return d.fail(c, row.PhysicalID, err)
 	}

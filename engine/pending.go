@@ -22,11 +22,12 @@ type pending struct {
 	proof    *state.Ledger      // whose nonce proves that the entries are the stack's
 	flights  map[string]*flight // under way
 	let      []state.OpenOperation
-	closing  []*flight         // over, and written down as if they were not
-	children map[string]bool   // nested stacks that let something go
-	gone     []*state.Resource // leftovers that this run deleted
-	done     map[string]bool   // operations of earlier runs that are over
-	noted    bool              // it wrote entries
+	half     map[string]state.OpenOperation // updates that failed and had an effect, by logical id
+	closing  []*flight                      // over, and written down as if they were not
+	children map[string]bool                // nested stacks that let something go
+	gone     []*state.Resource              // leftovers that this run deleted
+	done     map[string]bool                // operations of earlier runs that are over
+	noted    bool                           // it wrote entries
 
 	// What an earlier run left, for this one to go on with, by logical id.
 	earlier    []state.Leftover                // to be cleaned up

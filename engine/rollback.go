@@ -42,13 +42,14 @@ func (d *deployment) undo(ctx context.Context) (stopped bool) {
 		u.forbidden = d.registry.Check(ctx)
 	}
 	deleted := d.res.Counts.Deleted
+	failed := len(d.failed)
 	u.undoHandlers(ctx)
 	left := u.operations(ctx, d.completed)
 	d.count(func(n *result.Counts) { n.Deleted = deleted }) // what went with a nested stack is undone, not deleted
 	d.change(func(*state.Record) {})
 	if d.saved() != nil || !u.clean() || d.res.RollbackIncomplete {
 		d.res.RollbackIncomplete = true
-		if len(left) < len(d.completed) {
+		if len(left) < len(d.completed) || len(d.failed) < failed {
 			d.completed = left
 			d.journal(state.RollbackStarted)
 		}

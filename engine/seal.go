@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -144,8 +145,8 @@ func (d *deployment) seal() {
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
 	d.pending.mu.Lock()
-	let, closing := d.pending.let, d.pending.closing
-	touched := d.pending.noted || d.pending.file != nil && len(d.pending.earlier) > 0 || len(d.pending.gone)+len(d.pending.done)+len(let)+len(closing) > 0
+	let, closing, half := d.pending.let, d.pending.closing, maps.Clone(d.pending.half)
+	touched := d.pending.noted || d.pending.file != nil && len(d.pending.earlier) > 0 || len(d.pending.gone)+len(d.pending.done)+len(let)+len(half)+len(closing) > 0
 	d.pending.mu.Unlock()
 	if !touched {
 		return
@@ -155,6 +156,9 @@ func (d *deployment) seal() {
 		d.dropDone(p, over)
 		for _, op := range let {
 			p.Enter(op)
+		}
+		for _, id := range sortedKeys(half) {
+			p.Enter(half[id])
 		}
 		d.tidyLeftovers(p)
 		d.dropOutdated(p)
@@ -167,7 +171,7 @@ func (d *deployment) seal() {
 		return
 	}
 	d.pending.mu.Lock()
-	d.pending.noted, d.pending.gone, d.pending.done, d.pending.let = false, nil, nil, nil
+	d.pending.noted, d.pending.gone, d.pending.done, d.pending.let, d.pending.half = false, nil, nil, nil, nil
 	d.pending.closing = slices.DeleteFunc(d.pending.closing, func(f *flight) bool { return slices.Contains(over, f) })
 	d.pending.mu.Unlock()
 	d.discardResponses(ctx, over)

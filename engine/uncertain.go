@@ -141,5 +141,5 @@ func (d *deployment) open() bool {
 	d.pending.mu.Lock()
 	defer d.pending.mu.Unlock()
 	open := slices.Collect(maps.Keys(d.pending.unresolved))
-	return len(open)+len(d.pending.let)+len(d.pending.closing) > 0 || d.pending.there && d.pending.file == nil || d.pending.file != nil && !d.pending.file.Current().Empty()
+	return len(open)+len(d.pending.let)+len(d.pending.half)+len(d.pending.closing) > 0 || d.pending.there && d.pending.file == nil || d.pending.file != nil && !d.pending.file.Current().Empty()
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/org/cdkd-action/engine/state"
@@ -18,9 +17,12 @@ func (u *undoing) revertFailed(ctx context.Context, failed []*state.Operation) (
 			continue
 		}
 		err := u.failedOperation(ctx, op)
-		u.report(op, err)
-		if err != nil && !errors.As(err, new(*skip)) {
+		u.reportFailed(op, err)
+		switch {
+		case err != nil && !is[*skip](err):
 			left = append(left, op)
+		case err == nil && op.ChangeType == state.OpUpdate && op.ResourceType != nestedType:
+			u.finish(op.LogicalID, state.OpUpdate)
 		}
 	}
 	slices.Reverse(left)
@@ -47,7 +49,7 @@ func (u *undoing) failedOperation(ctx context.Context, op *state.Operation) erro
 	case row == nil:
 		return &skip{reason: "it is not recorded any more"}
 	}
-	return u.revert(ctx, op, row)
+	return u.revert(ctx, op, row, true)
 }
 
 // triedRow is the resource as a failed operation may have left it, nil when the

@@ -72,6 +72,9 @@ func (u *undoing) operations(ctx context.Context, completed []*state.Operation) 
 	stop, done := u.stopping(false)
 	defer done()
 	created, order := map[string]*state.Operation{}, []string{}
+	if u.own {
+		u.putBack(ctx, stop, false)
+	}
 	for _, op := range slices.Backward(completed) {
 		left = append(left, op)
 		if op.ChangeType == state.OpCreate {
@@ -94,6 +97,9 @@ func (u *undoing) operations(ctx context.Context, completed []*state.Operation) 
 		if op.ResourceType == nestedType {
 			left = left[:len(left)-1]
 		}
+	}
+	if u.own {
+		u.putBack(ctx, stop, true)
 	}
 	slices.Reverse(left)
 	slices.Reverse(order)
@@ -155,10 +161,21 @@ func isClosed(c <-chan struct{}) bool {
 
 // report says that an operation was not undone, and what to do about it.
 func (u *undoing) report(op *state.Operation, err error) {
+	u.notUndone(op, err, "not rolled back", "roll the stack back: command `rollback` of the Action, or `cdkd-action rollback "+u.root()+"`")
+}
+
+// reportFailed does so for an operation that failed and may have changed
+// something.
+func (u *undoing) reportFailed(op *state.Operation, err error) {
+	u.notUndone(op, err, "what its failed "+lower(op.ChangeType)+" may have changed was not put back", fmt.Sprintf(
+		"roll the stack back with what failed: command `rollback` of the Action with `revert-failed: true`, or `cdkd-action rollback %s --revert-failed`", u.root()))
+}
+
+func (u *undoing) notUndone(op *state.Operation, err error, what, again string) {
 	if err == nil {
 		return
 	}
-	reason, remedy := "not rolled back: "+err.Error(), cmp.Or(Remedy(err), "remove what stands in the way")+", then "+u.again()
+	reason, remedy := what+": "+err.Error(), cmp.Or(Remedy(err), "remove what stands in the way")+", then "+again
 	s, skipped := errors.AsType[*skip](err)
 	u.mu.Lock()
 	if skipped {
@@ -176,15 +193,8 @@ func (u *undoing) report(op *state.Operation, err error) {
 	u.left(op.LogicalID, op.ResourceType, op.PhysicalID, reason, remedy)
 }
 
-// again is how a rollback goes on that met a failure.
-func (u *undoing) again() string {
-	stack := u.t.Name
-	for t := u.t; t.parent != nil; {
-		t = t.parent.t
-		stack = t.Name
-	}
-	return fmt.Sprintf("roll the stack back: command `rollback` of the Action, or `cdkd-action rollback %s`", stack)
-}
+// root is the stack that a rollback is begun on.
+func (u *undoing) root() string { return u.top().t.Name }
 
 // undone counts an operation that was undone. What a deploy undoes of its own
 // does not count as done, nor did what failed; a rollback counts what it
@@ -263,7 +273,7 @@ func (u *undoing) operation(ctx context.Context, op *state.Operation) error {
 	case replaced:
 		return u.revive(ctx, op, row)
 	}
-	return u.revert(ctx, op, row)
+	return u.revert(ctx, op, row, false)
 }
 
 // uncreate deletes what was created, or lets it go where it is to stay.
@@ -384,8 +394,9 @@ func (u *undoing) back(ctx context.Context, op *state.Operation, row *state.Reso
 	return req, decision, nil
 }
 
-// revert updates a resource back to the properties that it had.
-func (u *undoing) revert(ctx context.Context, op *state.Operation, row *state.Resource) error {
+// revert updates a resource back to the properties that it had. Where the update
+// failed, AWS may have either.
+func (u *undoing) revert(ctx context.Context, op *state.Operation, row *state.Resource, unsure bool) error {
 	if !hasMasks(op.Previous) && value.Equal(row.Properties, op.Previous.Properties) {
 		u.change(func(r *state.Record) { r.Set(op.LogicalID, previous(op, row.PhysicalID)) }) // only policies differ
 		return nil
@@ -394,6 +405,7 @@ func (u *undoing) revert(ctx context.Context, op *state.Operation, row *state.Re
 	if err != nil {
 		return err
 	}
+	req.Unsure = unsure
 	var updated provider.Updated
 	ev := Event{Action: plan.Update, LogicalID: op.LogicalID, Type: op.ResourceType, PhysicalID: row.PhysicalID, Rollback: true}
 	err = u.deployment.operation(ctx, ev, u.limit(op.ResourceType), func(ctx context.Context) (string, error) {

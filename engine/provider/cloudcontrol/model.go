@@ -184,20 +184,37 @@ func model(event *types.ProgressEvent) *value.Object {
 }
 
 // readAttributes reads the resource for its attributes. Where that fails,
-// those known from the answer are kept, with a notice: a reference to one that
-// is missing will be refused.
+// those known from the answer are kept, with a notice that names the others: a
+// reference to one of them will be refused.
 func (p *Provider) readAttributes(ctx context.Context, r *provider.Request, typ *schema.Type, id string, known *value.Object) *value.Object {
 	read := *r
 	read.PhysicalID = id
 	live, err := p.Read(ctx, &read)
 	if err != nil {
-		notice(r, fmt.Sprintf("%s (%s): its attributes could not be read, those in the operation's answer are used: %v", r.LogicalID, r.Type, err))
+		what := "its attributes"
+		if missing := lacking(typ, known); len(missing) > 0 {
+			what += " " + strings.Join(missing, ", ")
+		}
+		notice(r, fmt.Sprintf("%s (%s): %s could not be read, those in the operation's answer are used: %v", r.LogicalID, r.Type, what, err))
 		return known
 	}
 	for name, v := range attributes(typ, live, id, r).All() {
 		known.Set(name, v)
 	}
 	return known
+}
+
+// lacking are the attributes of a type that are not known.
+func lacking(typ *schema.Type, known *value.Object) (names []string) {
+	if typ == nil {
+		return nil
+	}
+	for _, name := range typ.Attributes {
+		if !known.Has(name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // attributes returns what Fn::GetAtt can ask, dotted names flat: what the

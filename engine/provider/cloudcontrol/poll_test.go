@@ -3,6 +3,7 @@ package cloudcontrol
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,67 @@ func TestStatusIsReadOnSchedule(t *testing.T) { // (T-1020)
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestStatuses(t *testing.T) {
+	for _, c := range []struct {
+		rule     string
+		statuses []string
+		want     string
+		reads    []float64
+	}{
+		{"SUCCESS ends (T-1021)", nil, "made w", []float64{0}},
+		{"PENDING and IN_PROGRESS wait (T-1021)", []string{`"OperationStatus":"PENDING"`, `"OperationStatus":"IN_PROGRESS"`}, "made w", []float64{0, 0.25, 0.5}},
+		{"so does CANCEL_IN_PROGRESS (T-1021)", []string{`"OperationStatus":"CANCEL_IN_PROGRESS"`}, "made w", []float64{0, 0.25}},
+		{"one that is not known warns and waits (T-1021)", []string{`"OperationStatus":"RESTING"`, `"OperationStatus":"RESTING"`},
+			`made w, notices: Thing (AWS::Athena::WorkGroup): Cloud Control reports the status "RESTING", which is not known; waiting`, []float64{0, 0.25, 0.5}},
+		{"FAILED is an error (T-1021)", []string{`"OperationStatus":"FAILED","ErrorCode":"InvalidRequest","StatusMessage":"no such shape"`}, "*cloudcontrol.FailedError", []float64{0}},
+		{"CANCEL_COMPLETE too (T-1021)", []string{`"OperationStatus":"CANCEL_COMPLETE"`}, "*cloudcontrol.CancelledError", []float64{0}},
+		{"RetryAfter overrides a shorter wait (T-1021)", []string{fmt.Sprintf(`"OperationStatus":"IN_PROGRESS","RetryAfter":%d`, bubbleStart.Unix()+4)}, "made w", []float64{0, 4}},
+		{"but not a longer one (T-1021)", []string{fmt.Sprintf(`"OperationStatus":"IN_PROGRESS","RetryAfter":%d`, bubbleStart.Unix())}, "made w", []float64{0, 0.25}},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newWorld(t, 0)
+				w.statuses = c.statuses
+				r := w.request(t, workgroup, `{"Name":"w"}`, "")
+				var notices []string
+				r.Notice = func(text string) { notices = append(notices, text) }
+				made, err := New(Options{}).Create(t.Context(), r)
+				got := "made " + made.PhysicalID
+				if err != nil {
+					got = ""
+					for e := err; e != nil; e = errors.Unwrap(e) {
+						got = fmt.Sprintf("%T", e)
+					}
+				}
+				if len(notices) > 0 {
+					got += ", notices: " + strings.Join(notices, "; ")
+				}
+				if got != c.want {
+					t.Errorf("got %s (%v), want %s", got, err, c.want)
+				}
+				if diff := cmp.Diff(c.reads, w.times("GetResourceRequestStatus")); diff != "" {
+					t.Errorf("reads (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestLimits(t *testing.T) { // (T-1026)
+	for typeName, want := range map[string][3]time.Duration{
+		"AWS::OpenSearchService::Domain": {60, 60, 60}, "AWS::Elasticsearch::Domain": {60, 60, 60},
+		"AWS::Redshift::Cluster": {60, 15, 60}, "AWS::ElastiCache::ReplicationGroup": {60, 15, 60}, "AWS::ElastiCache::CacheCluster": {60, 15, 60},
+		"AWS::RDS::DBInstance": {60, 15, 60}, "AWS::RDS::DBCluster": {60, 15, 60},
+		"AWS::EKS::Cluster": {30, 15, 30}, workgroup: {15, 15, 15},
+	} {
+		for i, op := range []types.Operation{types.OperationCreate, types.OperationUpdate, types.OperationDelete} {
+			if got := Limit(typeName, op); got != want[i]*time.Minute {
+				t.Errorf("%s of %s may take %s, want %s", op, typeName, got, want[i]*time.Minute)
+			}
+		}
+	}
 }
 
 func TestOutageWhilePolling(t *testing.T) {

@@ -54,6 +54,34 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
+// What was changed behind the record's back is drift's to tell, and stays.
+func TestUpdateIsFromTheRecord(t *testing.T) { // (T-1006)
+	for want, patch := range map[string]string{
+		`{"Name":"w","Description":"a"}`: ``,
+		`{"Name":"w","Description":"b"}`: `[{"op":"replace","path":"/Description","value":"b"}]`,
+	} {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t, 0)
+			id, err := w.Put(region, workgroup, map[string]any{"Name": "w", "Description": "by hand", "State": "DISABLED"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := w.request(t, workgroup, want, `{"Name":"w","Description":"a"}`)
+			r.PhysicalID = id
+			if _, err := New(Options{}).Update(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, b := range w.bodies("UpdateResource") {
+				got += b.String("PatchDocument")
+			}
+			if got != patch {
+				t.Errorf("to %s: the patch is %q, want %q", want, got, patch)
+			}
+		})
+	}
+}
+
 func TestUpdateReadsTheLiveModelWhenItHasParted(t *testing.T) { // (T-1007)
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, 0)

@@ -42,6 +42,9 @@ type world struct {
 	fail func(action string, nth int) int
 	// refuse, when set, is the exception that answers an action.
 	refuse map[string]string
+	// statuses are answered to the reads of a status, in this order, before the
+	// emulator's own.
+	statuses []string
 }
 
 type call struct {
@@ -79,8 +82,16 @@ func (w *world) Do(r *http.Request) (*http.Response, error) {
 	}
 	w.calls = append(w.calls, call{action, time.Since(w.start), body})
 	fail, exception := w.fail, w.refuse[action]
+	event := ""
+	if action == "GetResourceRequestStatus" && len(w.statuses) > 0 {
+		event, w.statuses = w.statuses[0], w.statuses[1:]
+	}
 	w.mu.Unlock()
 	answer := httptest.NewRecorder()
+	if event != "" {
+		fmt.Fprintf(answer, `{"ProgressEvent":{%s}}`, event)
+		return answer.Result(), nil
+	}
 	if exception != "" {
 		answer.WriteHeader(http.StatusBadRequest)
 		fmt.Fprintf(answer, `{"__type":%q,"Message":"no"}`, exception)
@@ -161,5 +172,8 @@ func (w *world) live(t *testing.T, typeName, id string) string {
 	}
 	return string(text)
 }
+
+// bubbleStart is the time at which every bubble begins.
+var bubbleStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func bubble(t *testing.T, f func(t *testing.T)) { t.Helper(); synctest.Test(t, f) }

@@ -83,6 +83,12 @@ const (
 	WaitFull    WaitMode = "full"    // all
 )
 
+// A TimeLimit is how long something may take.
+type TimeLimit struct {
+	Each time.Duration
+	Of   map[string]time.Duration // in its place, by resource type
+}
+
 // Inputs is what a run was asked to do. [Table] says what each field means.
 type Inputs struct {
 	Command Name
@@ -168,7 +174,7 @@ type Inputs struct {
 
 	Wait             WaitMode
 	LockWait         time.Duration
-	ResourceTimeout  time.Duration
+	ResourceTimeout  TimeLimit
 	Concurrency      int
 	StackConcurrency int
 

@@ -204,6 +204,25 @@ func (i Input) fill(in *Inputs, entries []string) *Fault {
 			(*field)[k] = v
 		}
 		return nil
+	case *TimeLimit:
+		limit := TimeLimit{Of: map[string]time.Duration{}}
+		for _, entry := range lines(append([]string{i.Default}, entries...)) {
+			var d time.Duration
+			typ, text, of := strings.Cut(entry, "=")
+			if !of {
+				text = entry
+			}
+			if of && typ == "" || i.set(reflect.ValueOf(&d).Elem(), text) != nil {
+				return refuse(entry)
+			}
+			if of {
+				limit.Of[typ] = d
+			} else {
+				limit.Each = d
+			}
+		}
+		*field = limit
+		return nil
 	default:
 		entry := entries[len(entries)-1] // of a flag given twice the last counts
 		if i.set(reflect.ValueOf(field).Elem(), entry) != nil {
@@ -269,6 +288,8 @@ func (i Input) Type() string {
 		return "a whole number" + above
 	case *time.Duration:
 		return "a duration such as 90s, 10m, 1h or 30d" + above
+	case *TimeLimit:
+		return "a duration such as 90s, 10m or 1h" + above + ", one for a type as Type=duration, each on a line"
 	default:
 		if len(i.Allowed) > 0 {
 			return "one of " + strings.Join(i.Allowed, ", ")

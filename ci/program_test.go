@@ -33,7 +33,7 @@ func start(t *testing.T, environ []string, args ...string) (*Inputs, string, err
 func defaults(c Name, change func(*Inputs)) *Inputs {
 	in := &Inputs{
 		Command: c, WorkingDirectory: ".", SynthTimeout: time.Hour, SynthCredentials: true, ExpandMacros: true, StatePrefix: "cdkd", Rollback: true, OnPartial: PartialFail, Wait: WaitDefault, RequireApproval: ApprovalNever,
-		ResourceTimeout: 30 * time.Minute, StackConcurrency: 4, AssetPublishConcurrency: 8, ImageBuildConcurrency: 4, CFNFallback: true, AggressiveVPC: true, Comment: CommentUpdate, CaptureObservedState: true, Assets: true, For: "deploy",
+		ResourceTimeout: TimeLimit{Each: 30 * time.Minute, Of: map[string]time.Duration{}}, StackConcurrency: 4, AssetPublishConcurrency: 8, ImageBuildConcurrency: 4, CFNFallback: true, AggressiveVPC: true, Comment: CommentUpdate, CaptureObservedState: true, Assets: true, For: "deploy",
 	}
 	if change != nil {
 		change(in)
@@ -72,6 +72,20 @@ func TestCommandLineAndActionAgree(t *testing.T) {
 			[]string{"deploy", "--no-rollback"},
 			[]string{"INPUT_ROLLBACK=false"},
 			defaults(Deploy, func(in *Inputs) { in.Rollback = false })},
+		{"what is waited for (T-1100)",
+			[]string{"deploy", "--wait", "none"},
+			[]string{"INPUT_WAIT=none"},
+			defaults(Deploy, func(in *Inputs) { in.Wait = WaitNone })},
+		{"how long types may take (T-340)",
+			[]string{"deploy", "--resource-timeout", "AWS::RDS::DBInstance=2h", "--resource-timeout=45m"},
+			[]string{"INPUT_RESOURCE-TIMEOUT=AWS::RDS::DBInstance=2h\n45m"},
+			defaults(Deploy, func(in *Inputs) {
+				in.ResourceTimeout = TimeLimit{Each: 45 * time.Minute, Of: map[string]time.Duration{"AWS::RDS::DBInstance": 2 * time.Hour}}
+			})},
+		{"one type only: the others have the default (T-340)",
+			[]string{"deploy", "--resource-timeout", "AWS::SQS::Queue=1.5m"},
+			[]string{"INPUT_RESOURCE-TIMEOUT=AWS::SQS::Queue=1.5m"},
+			defaults(Deploy, func(in *Inputs) { in.ResourceTimeout.Of["AWS::SQS::Queue"] = 90 * time.Second })},
 		{"rollback off, as YAML has it",
 			[]string{"deploy", "--rollback=off"},
 			[]string{"INPUT_ROLLBACK=Off"},
@@ -128,12 +142,12 @@ func TestFaults(t *testing.T) {
 		want    string
 	}{
 		{"all faults at once, each with what is wanted", nil,
-			[]string{"INPUT_CONCURRENCY=many", "INPUT_ALL=yes", "INPUT_LOCK-WAIT=10", "INPUT_ON-PARTIAL=ignore", "INPUT_RESOURCE-TIMEOUT=0s"},
+			[]string{"INPUT_CONCURRENCY=many", "INPUT_ALL=yes", "INPUT_LOCK-WAIT=10", "INPUT_ON-PARTIAL=ignore", "INPUT_RESOURCE-TIMEOUT=AWS::SQS::Queue=0s"},
 			`5 inputs cannot be used:
   all: want true or false (on or off), got "yes"
   on-partial: want one of fail, warn, got "ignore"
   lock-wait: want a duration such as 90s, 10m, 1h or 30d, got "10"
-  resource-timeout: want a duration such as 90s, 10m, 1h or 30d above zero, got "0s"
+  resource-timeout: want a duration such as 90s, 10m or 1h above zero, one for a type as Type=duration, each on a line, got "AWS::SQS::Queue=0s"
   concurrency: want a whole number above zero, got "many"`},
 		{"the same on a command line", []string{"deploy", "--concurrency", "0", "--all=yes"}, nil,
 			`2 inputs cannot be used:

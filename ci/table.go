@@ -217,7 +217,7 @@ type Input struct {
 	Name string
 	// Field points to the field that the input fills. Its type is the input's:
 	// string (or a type of it, with Allowed), bool, int, time.Duration,
-	// []string or map[string]string.
+	// TimeLimit, []string or map[string]string.
 	Field       func(*Inputs) any
 	Default     string
 	Description string
@@ -402,7 +402,7 @@ var table = []Input{
 	{Name: "lock-wait", Field: func(in *Inputs) any { return &in.LockWait }, Default: "0s", Commands: []Name{Deploy, Rollback, Scrub},
 		Description: "How long to keep trying for a lock that somebody else holds, beyond the few seconds that are always tried, such as `10m`."},
 	{Name: "resource-timeout", Field: func(in *Inputs) any { return &in.ResourceTimeout }, Default: "30m", Commands: slices.Concat(changing, []Name{Drift}), Positive: true,
-		Description: "How long one operation on one resource may take."},
+		Description: "How long one operation on one resource may take. Types that are known to be slow, such as databases, and custom resources have an hour at least; `AWS::Some::Type=2h`, on a line of its own, is exact."},
 	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Commands: slices.Concat(changing, []Name{Drift}), Positive: true,
 		Description: "How many resources of a stack are worked on at once. By default 10 of each AWS service, and 64 in all; for `drift`, 4."},
 	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: slices.Concat(onApp, []Name{StateDestroy, Sweep}), Positive: true,

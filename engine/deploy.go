@@ -49,7 +49,8 @@ type DeployOptions struct {
 
 	LockWait         time.Duration // beyond the ordinary attempts
 	ResourceTimeout  time.Duration
-	Concurrency      int // resources of one stack; 0: as many as their services take
+	TypeTimeouts     map[string]time.Duration // in its place, by resource type; exact
+	Concurrency      int                      // resources of one stack; 0: as many as their services take
 	StackConcurrency int
 }
 

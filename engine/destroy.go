@@ -31,6 +31,7 @@ type DestroyOptions struct {
 	SkipFinalSnapshot bool
 
 	ResourceTimeout  time.Duration
+	TypeTimeouts     map[string]time.Duration // as in DeployOptions
 	Concurrency      int
 	StackConcurrency int
 }
@@ -77,7 +78,7 @@ func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.St
 				ended = endings.Unlock
 			},
 			e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
-			opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency},
+			opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency},
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}
 		d.router = e.router(d)

@@ -29,8 +29,9 @@ type DriftOptions struct {
 	Consent func(*result.DriftedStack) bool
 
 	RoleARN         string
-	Concurrency     int           // resources at once; 0: 4
-	ResourceTimeout time.Duration // 0: half an hour
+	Concurrency     int                      // resources at once; 0: 4
+	ResourceTimeout time.Duration            // 0: half an hour
+	TypeTimeouts    map[string]time.Duration // as in DeployOptions
 }
 
 // Drift compares recorded stacks with what AWS says of their resources, and, if
@@ -156,7 +157,7 @@ func (e *Engine) comparisonOf(store *state.Store, ref state.Ref, opt DriftOption
 		ref.Region = e.defaultRegion()
 	}
 	d := e.recordedDeployment(store, ref)
-	d.opt = DeployOptions{RoleARN: opt.RoleARN, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency}
+	d.opt = DeployOptions{RoleARN: opt.RoleARN, ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency}
 	return &comparing{deployment: d, DriftedStack: &result.DriftedStack{Name: ref.Stack, Region: ref.Region}, opt: opt, raw: map[string]*value.Object{}}
 }
 

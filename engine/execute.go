@@ -14,6 +14,7 @@ import (
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/routine"
@@ -401,18 +402,18 @@ func (d *deployment) provider(decision provider.Decision, policy retry.Policy) p
 	})
 }
 
-// limit is how long an operation may take: as long as was asked for, but never
-// less than the type is known to need.
+// limit is how long an operation may take: exactly what was asked for its type, or
+// else as long as was asked for, but never less than the type is known to need.
 func (d *deployment) limit(typ string) time.Duration {
+	if exact, ok := d.opt.TypeTimeouts[typ]; ok {
+		return exact
+	}
 	least := time.Duration(0)
-	if isCustom(typ) {
-		least = time.Hour
-	}
-	if slowTypes[typ] >= 4*time.Minute {
-		least = time.Hour
-	}
-	if typ == nestedType {
+	switch {
+	case typ == nestedType:
 		least = 24 * time.Hour // its own resources have their own limits
+	case isCustom(typ), slowTypes[typ] >= 4*time.Minute, cloudcontrol.Slow(typ):
+		least = time.Hour
 	}
 	return max(d.opt.ResourceTimeout, least)
 }

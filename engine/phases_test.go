@@ -102,7 +102,7 @@ func TestResourceDeadline(t *testing.T) {
 	writeApp(t, dir, map[string]string{"Shop": `"Later": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "later"}}`})
 	held := cloud.AddFault(sandbox.Fault{Service: "sqs", Action: "CreateQueue", Hold: true})
 	opt := deployAll(dir)
-	opt.ResourceTimeout = 100 * time.Millisecond // nothing but the held call can take longer
+	opt.TypeTimeouts = map[string]time.Duration{"AWS::SQS::Queue": 100 * time.Millisecond} // nothing but the held call can take longer
 	run, err := e.Deploy(t.Context(), opt)
 	cloud.Release(held)
 	if err != nil || run.Outcome != result.Failed || len(run.Stacks[0].Failures) != 1 {

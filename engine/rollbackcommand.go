@@ -36,6 +36,7 @@ type RollbackOptions struct {
 	RoleARN         string
 	LockWait        time.Duration
 	ResourceTimeout time.Duration
+	TypeTimeouts    map[string]time.Duration // as in DeployOptions
 	Concurrency     int
 }
 
@@ -66,7 +67,7 @@ func (e *Engine) Rollback(ctx context.Context, opt RollbackOptions) (*result.Run
 	t := target{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack}
 	d := &deployment{
 		e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
-		opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, LockWait: opt.LockWait, ResourceTimeout: opt.ResourceTimeout, Concurrency: opt.Concurrency},
+		opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, LockWait: opt.LockWait, ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency},
 		res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 	}
 	d.router = e.router(d)

@@ -44,7 +44,7 @@ func (s *step) deploy(ctx context.Context) error {
 		DryRun: s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, MakeStorage: s.in.MakeStorage || s.project.Settings.Value("autoAssetStorage") == true,
 		DeclaredOrder: !s.in.AggressiveVPC, NoCloudFormationExports: !s.in.CFNFallback,
 		NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt, Wait: waitModes[s.in.Wait],
-		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout,
+		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of,
 		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	})
 	end := s.finish(run)
@@ -107,7 +107,7 @@ func (s *step) destroy(ctx context.Context) error {
 func (s *step) destroyOptions(ctx context.Context) engine.DestroyOptions {
 	opt := engine.DestroyOptions{
 		RemoveProtection: s.in.RemoveProtection, PurgeEvents: s.in.PurgeEvents, SkipFinalSnapshot: s.in.SkipFinalSnapshot, RoleARN: s.in.RoleARN,
-		ResourceTimeout: s.in.ResourceTimeout, Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
+		ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of, Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	}
 	if !s.in.Yes {
 		opt.StackConcurrency = 1 // one question at a time
@@ -128,7 +128,7 @@ func (s *step) rollback(ctx context.Context) error {
 	opt := engine.RollbackOptions{
 		Region: strings.ToLower(s.in.StackRegion), RevertFailed: s.in.RevertFailed, Orphan: s.in.Orphan, RoleARN: s.in.RoleARN,
 		DropFailed: s.in.DropFailed, SkipFinalSnapshot: s.in.SkipFinalSnapshot,
-		LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout, Concurrency: s.in.Concurrency,
+		LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of, Concurrency: s.in.Concurrency,
 	}
 	if len(s.in.Stacks) > 0 {
 		opt.Stack = s.in.Stacks[0]

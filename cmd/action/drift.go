@@ -15,7 +15,7 @@ import (
 func (s *step) drift(ctx context.Context) error {
 	opt := engine.DriftOptions{
 		Recorded: engine.RecordSelection{Stacks: s.in.Stacks, All: s.in.All, Region: strings.ToLower(s.in.StackRegion)},
-		DryRun:   s.in.DryRun, RoleARN: s.in.RoleARN, Concurrency: s.in.Concurrency, ResourceTimeout: s.in.ResourceTimeout,
+		DryRun:   s.in.DryRun, RoleARN: s.in.RoleARN, Concurrency: s.in.Concurrency, ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of,
 	}
 	question := "Record of stack %s what is in AWS?"
 	switch {

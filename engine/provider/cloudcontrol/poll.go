@@ -64,6 +64,9 @@ func Limit(typeName string, op types.Operation) time.Duration {
 	return d.update * time.Minute
 }
 
+// Slow tells whether a type is known to take longer than others.
+func Slow(typeName string) bool { return slow[typeName] != deadline{} }
+
 type allowanceKey struct{}
 
 func withAllowance(ctx context.Context, d time.Duration) context.Context {

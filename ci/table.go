@@ -404,7 +404,7 @@ var table = []Input{
 	{Name: "resource-timeout", Field: func(in *Inputs) any { return &in.ResourceTimeout }, Default: "30m", Commands: slices.Concat(changing, []Name{Drift}), Positive: true,
 		Description: "How long one operation on one resource may take. Types that are known to be slow, such as databases, and custom resources have an hour at least; `AWS::Some::Type=2h`, on a line of its own, is exact."},
 	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Commands: slices.Concat(changing, []Name{Drift}), Positive: true,
-		Description: "How many resources of a stack are worked on at once. By default 10 of each AWS service, and 64 in all; for `drift`, 4."},
+		Description: "How many resources are worked on at once, those of all stacks together. By default 10 of each AWS service, and 64 in all; for `drift`, 4 of each stack."},
 	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: slices.Concat(onApp, []Name{StateDestroy, Sweep}), Positive: true,
 		Description: "How many independent stacks are worked on at once."},
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
@@ -50,7 +51,8 @@ type DeployOptions struct {
 	LockWait         time.Duration // beyond the ordinary attempts
 	ResourceTimeout  time.Duration
 	TypeTimeouts     map[string]time.Duration // in its place, by resource type; exact
-	Concurrency      int                      // resources of one stack; 0: as many as their services take
+	share            *graph.Share             // among the stacks of the run; nil: the stack has one of its own
+	Concurrency      int                      // resources at once; 0: as many as their services take
 	StackConcurrency int
 }
 
@@ -107,6 +109,7 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 		}
 	}()
 	var late sync.Map // the stacks that were put off
+	opt.share = share(opt.Concurrency)
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target, _ func()) *result.Stack {
 		d := &deployment{
 			e: e, t: t, opt: opt, store: store, runID: run.RunID, run: sel,

@@ -61,6 +61,7 @@ func (e *Engine) Destroy(ctx context.Context, opt DestroyOptions) (*result.Run, 
 
 // takeDownAll destroys stacks, each after those that use it.
 func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.Store, run *result.Run, opt DestroyOptions) {
+	together := share(opt.Concurrency)
 	var endings sync.Mutex
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target, gone func()) *result.Stack {
 		var ended func()
@@ -78,7 +79,7 @@ func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.St
 				ended = endings.Unlock
 			},
 			e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
-			opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency},
+			opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency, share: together},
 			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}
 		d.router = e.router(d)

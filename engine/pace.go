@@ -17,18 +17,31 @@ const (
 	allServices = 64
 )
 
-// pace is how many resources are worked on at once: as many as was asked for,
-// or else what the services take.
-func (d *deployment) pace(stop <-chan struct{}) graph.Options {
-	if d.opt.Concurrency > 0 {
-		return graph.Options{Limit: d.opt.Concurrency, Stop: stop}
+// share is how many resources a run works on at once, those of all its stacks and of
+// the nested ones together: as many as was asked for, or else what the services take.
+func share(concurrency int) *graph.Share {
+	if concurrency > 0 {
+		return graph.NewShare(concurrency, 0)
 	}
-	return graph.Options{Limit: allServices, EachAPI: eachService, Stop: stop}
+	return graph.NewShare(allServices, eachService)
+}
+
+// pace is how the resources of the stack are worked on, beside those of others.
+func (d *deployment) pace(stop <-chan struct{}) graph.Options {
+	s := d.opt.share
+	if s == nil {
+		s = share(d.opt.Concurrency)
+	}
+	return graph.Options{Share: s, Stop: stop}
 }
 
 // service is the part of a resource type that names its service, such as
-// AWS::SQS. That of a custom resource is Custom.
+// AWS::SQS. That of a custom resource is Custom; a nested stack has none, as it waits
+// for its own resources.
 func service(typ string) string {
+	if typ == nestedType {
+		return ""
+	}
 	if i := strings.LastIndex(typ, "::"); i >= 0 {
 		return typ[:i]
 	}

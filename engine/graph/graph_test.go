@@ -253,7 +253,7 @@ func TestRunEachAPI(t *testing.T) {
 			}})
 		}
 		start := time.Now()
-		Run(t.Context(), tasks, nil, Options{Limit: 7, EachAPI: 4})
+		Run(t.Context(), tasks, nil, Options{Share: NewShare(7, 4)})
 		if most["sqs"] != 4 || most["s3"] < 3 || most["s3"] > 4 || all != 7 {
 			t.Errorf("at once %v, want 4 of each at most, and in all %d, want 7", most, all)
 		}

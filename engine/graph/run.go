@@ -12,7 +12,7 @@ import (
 // A Task is something to be done to one resource.
 type Task struct {
 	ID   string
-	API  string        // what it calls, for Options.EachAPI
+	API  string        // what it calls, for a Share
 	Cost time.Duration // how long it is expected to take; decides who goes first
 	Run  func(context.Context) error
 }
@@ -36,9 +36,9 @@ type Outcome struct {
 
 // Options govern a run.
 type Options struct {
-	Limit   int             // tasks at once; 0: as many as are ready
-	EachAPI int             // tasks at once that call the same API; 0: no limit
-	Stop    <-chan struct{} // closing it lets nothing new start
+	Limit int             // tasks at once; 0: as many as are ready
+	Share *Share          // with other runs; nil: none
+	Stop  <-chan struct{} // closing it lets nothing new start
 	// KeepGoing lets tasks that do not depend on a failed one start all the
 	// same. Without it the first failure stops new work.
 	KeepGoing bool
@@ -61,8 +61,9 @@ func Run(ctx context.Context, tasks []Task, after Edges, opt Options) map[string
 			default:
 			}
 		}
+		freed := opt.Share.changed()
 		for !stopped && (opt.Limit <= 0 || running < opt.Limit) {
-			t, ok := s.next(opt.EachAPI)
+			t, ok := s.next(opt.Share)
 			if !ok {
 				break
 			}
@@ -70,12 +71,14 @@ func Run(ctx context.Context, tasks []Task, after Edges, opt Options) map[string
 			// One resource's fault must not keep the others from being recorded.
 			go func() { results <- ended{t.ID, routine.Try(func() error { return t.Run(ctx) })} }()
 		}
-		if running == 0 {
+		if running == 0 && (stopped || len(s.ready) == 0 || opt.Share == nil) {
 			return s.outcomes
 		}
 		select {
+		case <-freed:
 		case e := <-results:
 			running--
+			opt.Share.give(s.tasks[e.id])
 			s.end(e)
 			if e.err != nil && !opt.KeepGoing {
 				stopped = true
@@ -114,15 +117,14 @@ type schedule struct {
 	dependents map[string][]string
 	missing    map[string]int // producers that are not done yet
 	chain      map[string]time.Duration
-	ready      []string       // longest chain first
-	calling    map[string]int // tasks under way, by API
+	ready      []string // longest chain first
 	outcomes   map[string]Outcome
 }
 
 func newSchedule(tasks []Task, after Edges) *schedule {
 	s := &schedule{
 		tasks: map[string]Task{}, position: map[string]int{}, dependents: map[string][]string{},
-		missing: map[string]int{}, chain: map[string]time.Duration{}, calling: map[string]int{}, outcomes: map[string]Outcome{},
+		missing: map[string]int{}, chain: map[string]time.Duration{}, outcomes: map[string]Outcome{},
 	}
 	for i, t := range tasks {
 		s.tasks[t.ID], s.position[t.ID] = t, i
@@ -168,20 +170,18 @@ func (s *schedule) sort() {
 	})
 }
 
-// next takes the first ready task whose API is not called by as many already.
-func (s *schedule) next(each int) (t Task, ok bool) {
-	i := slices.IndexFunc(s.ready, func(id string) bool { return each <= 0 || s.calling[s.tasks[id].API] < each })
+// next takes the first ready task that may start.
+func (s *schedule) next(share *Share) (t Task, ok bool) {
+	i := slices.IndexFunc(s.ready, func(id string) bool { return share.take(s.tasks[id]) })
 	if i < 0 {
 		return Task{}, false
 	}
 	t = s.tasks[s.ready[i]]
 	s.ready = slices.Delete(s.ready, i, i+1)
-	s.calling[t.API]++
 	return t, true
 }
 
 func (s *schedule) end(e ended) {
-	s.calling[s.tasks[e.id].API]--
 	if e.err != nil {
 		s.outcomes[e.id] = Outcome{Status: Failed, Err: e.err}
 		s.skip(e.id)

@@ -42,7 +42,7 @@ func TestEndings(t *testing.T) { // T-804, T-863
 	}
 }
 
-func TestOutputsOfARun(t *testing.T) {
+func TestOutputsOfARun(t *testing.T) { // (T-1206)
 	r := &result.Run{Command: "deploy", RunID: "r1", PlanDigest: "d1"}
 	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Success, Changed: true,
 		Counts: result.Counts{Created: 2, Updated: 1}, Outputs: value.NewObject("Url", "https://x/?a=1&b=2", "Ids", []any{"a", "b"})})

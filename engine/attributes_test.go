@@ -149,7 +149,7 @@ func denied() (int, string, string) {
 }
 
 // An instance that has no address yet gets none made up: the output is left out
-// with a warning and comes with a later deploy, also one without changes (T-259a,
+// with a warning and comes with a later deploy, also one without changes (T-259a, T-1105,
 // T-259f).
 func TestAddressOfAnInstance(t *testing.T) {
 	for _, c := range []struct {

@@ -244,6 +244,7 @@ func (e *Engine) session(region string) *session {
 	config.Region = region
 	provider.ObserveEffects(&config)
 	s := &session{provider: &provider.Session{Config: config}, reference: reference.New(config)}
+	s.reference.Warn = func(text string) { e.observe(Event{Kind: Warning, Region: region, Text: text}) }
 	e.sessions[region] = s
 	return s
 }

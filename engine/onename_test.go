@@ -16,7 +16,8 @@ import (
 )
 
 // An app may have a stack of one name in each of several regions. Each has a record
-// and a lock of its own, and is told apart by what the app calls it (T-62, T-71).
+// and a lock of its own, is made in its region while the state is in one bucket, and is
+// told apart by what the app calls it (T-62, T-71, T-1202, T-1203).
 func TestStacksOfOneNameInTwoRegions(t *testing.T) {
 	e, cloud := newEngineOn(t, sandbox.Options{Upstream: sandbox.Moto})
 	dir := t.TempDir()

@@ -68,6 +68,28 @@ func TestDeclaredNames(t *testing.T) {
 	}
 }
 
+// What is recorded of a resource tells whether its name was declared, generated or left
+// to AWS: a name that was generated is not among the properties (T-511).
+func TestRecordTellsWhereANameIsFrom(t *testing.T) {
+	for _, tt := range []struct{ typ, recorded, want string }{
+		{"AWS::SQS::Queue", `{"QueueName": "MyStack-Q", "DelaySeconds": 1}`, "declared"}, // even as it would be generated
+		{"AWS::SQS::Queue", `{"DelaySeconds": 1}`, "generated"},
+		{"AWS::EC2::VPC", `{"CidrBlock": "10.0.0.0/16"}`, "left to AWS"},
+	} {
+		n := PhysicalName("MyStack", "Q", tt.typ, object(t, tt.recorded))
+		got := "declared"
+		switch {
+		case n.Generated:
+			got = "generated"
+		case n.Property == "":
+			got = "left to AWS"
+		}
+		if got != tt.want {
+			t.Errorf("%s with %s: the name was %s, want %s", tt.typ, tt.recorded, got, tt.want)
+		}
+	}
+}
+
 func TestLooksGenerated(t *testing.T) {
 	for _, c := range []struct {
 		rule, id, stack, logicalID string

@@ -30,6 +30,8 @@ import (
 // A Resolver answers references with the credentials and region of a
 // configuration. It is safe for concurrent use.
 type Resolver struct {
+	// Warn, when set, is told what a deploy should know of a value.
+	Warn   func(text string)
 	config aws.Config
 
 	mu     sync.Mutex
@@ -103,6 +105,7 @@ func (r *Resolver) in(region string) *Resolver {
 	config := r.config.Copy()
 	config.Region = region
 	o := New(config)
+	o.Warn = r.Warn
 	r.region[region] = o
 	return o
 }
@@ -236,6 +239,9 @@ func (r *Resolver) parameter(ctx context.Context, service, name string, decrypt 
 		return nil, false, errors.New("the parameter is no SecureString; use {{resolve:ssm:…}}")
 	}
 	public := kind == ssmtypes.ParameterTypeString || kind == ssmtypes.ParameterTypeStringList
+	if !public && kind != ssmtypes.ParameterTypeSecureString && decrypt && r.Warn != nil {
+		r.Warn(fmt.Sprintf("SSM parameter %s is of a type that is not known, %q: its value is taken for a secret", name, kind))
+	}
 	return aws.ToString(out.Parameter.Value), !public, nil
 }
 

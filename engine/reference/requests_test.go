@@ -90,12 +90,19 @@ func TestPlainParameters(t *testing.T) {
 	for kind, plain := range map[string]bool{"String": true, "StringList": true, "SecureString": false, "": false, "Newer": false} {
 		a := &answerer{contentType: "application/x-amz-json-1.1", body: `{"Parameter": {"Type": "` + kind + `", "Value": "text"}}`}
 		r := a.resolver()
+		var warnings []string
+		r.Warn = func(text string) { warnings = append(warnings, text) }
 		text, ok, err := r.Plain(t.Context(), "", "/name:3")
 		if err != nil || ok != plain || (text == "text") != plain {
 			t.Errorf("%s: %q, %t, %v", kind, text, ok, err)
 		}
-		if text, secret, err := r.Dynamic(t.Context(), "ssm", "/name:3"); err != nil || text != "text" || secret == plain {
-			t.Errorf("%s in a deploy: %q, %t, %v", kind, text, secret, err)
+		for range 2 { // asked, and warned about, once
+			if text, secret, err := r.Dynamic(t.Context(), "ssm", "/name:3"); err != nil || text != "text" || secret == plain {
+				t.Errorf("%s in a deploy: %q, %t, %v", kind, text, secret, err)
+			}
+		}
+		if unknown := kind == "" || kind == "Newer"; unknown != (len(warnings) == 1) || len(warnings) > 1 {
+			t.Errorf("%s: warnings %q", kind, warnings)
 		}
 		want := []string{`eu-west-1 {"Name":"/name:3","WithDecryption":false}`, `eu-west-1 {"Name":"/name:3","WithDecryption":true}`}
 		if diff := cmp.Diff(want, a.asked); diff != "" {

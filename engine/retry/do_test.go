@@ -148,6 +148,34 @@ func spread(waits string) []time.Duration {
 	return ds
 }
 
+// Every wait has a line for the debug log.
+func TestRetryLines(t *testing.T) { // (T-930)
+	var lines []string
+	synctest.Test(t, func(t *testing.T) {
+		script := []byte("IITS")
+		err := Do(t.Context(), Policy{}, Task{Name: "Res", Retrying: func(line string) { lines = append(lines, line) }}, func(context.Context) error {
+			if len(script) == 0 {
+				return nil
+			}
+			letter := script[0]
+			script = script[1:]
+			return failures[letter]
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	want := []string{
+		"Res: IAM propagation, retry 1/26 in 0.25s (0.25s of propagation backoff): " + failures['I'].Error(),
+		"Res: IAM propagation, retry 2/26 in 0.5s (0.75s of propagation backoff): " + failures['I'].Error(),
+		"Res: throttled, retry 3/26 in 4s: " + failures['T'].Error(),
+		"Res: server error, retry 4/26 in 8s: " + failures['S'].Error(),
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDrainingEndsTheWaitAtOnce(t *testing.T) { // (T-918)
 	synctest.Test(t, func(t *testing.T) {
 		draining := make(chan struct{})

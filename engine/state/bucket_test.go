@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestOpenAsksForTheRegionBesideTheAccount(t *testing.T) { // (S-14, S-17)
+func TestOpenAsksForTheRegionBesideTheAccount(t *testing.T) { // (S-14, S-17, T-1210)
 	c := newCloud(t)
 	asked, known := make(chan struct{}), make(chan struct{})
 	c.on("GetBucketLocation", "", 0, 1, first(func() { close(asked); <-known }))
@@ -174,7 +174,7 @@ func TestErrorsNameBucketAndRemedy(t *testing.T) {
 	}
 }
 
-func TestResolve(t *testing.T) {
+func TestResolve(t *testing.T) { // (T-1201)
 	const current, legacy = "cdkd-state-123456789012", "cdkd-state-123456789012-eu-west-1"
 	for _, tt := range []struct {
 		name   string

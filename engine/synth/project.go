@@ -21,7 +21,7 @@ type Project struct {
 	Settings *value.Object
 	// Context is that of ~/.cdk.json and, over it, that of cdk.json.
 	Context *value.Object
-	// Warnings name files that are not used, and say why.
+	// Warnings name files and settings that are not used, and say why.
 	Warnings []string
 }
 
@@ -44,6 +44,10 @@ func ReadProject(dir, home string) *Project {
 	own := read(filepath.Join(dir, "cdk.json"))
 	p.App, p.Output = own.String("app"), own.String("output")
 	p.Settings = own.Object("context").Object("cdkd")
+	if p.Settings.Value("prefixUserSuppliedNames") == true {
+		p.Warnings = append(p.Warnings, filepath.Join(dir, "cdk.json")+": context.cdkd.prefixUserSuppliedNames is not used: "+
+			"names that the app declares are taken as they are; declare those of resources that were made with it as they are in AWS")
+	}
 	p.Context = merge(user.Object("context"), own.Object("context"))
 	return p
 }

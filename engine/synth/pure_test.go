@@ -96,6 +96,14 @@ func TestResolve(t *testing.T) {
 		}
 	}
 
+	prefixing := t.TempDir()
+	if err := os.WriteFile(filepath.Join(prefixing, "cdk.json"), []byte(`{"context":{"cdkd":{"prefixUserSuppliedNames":true}}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if p := ReadProject(prefixing, ""); len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "prefixUserSuppliedNames is not used") { // T-504, T-505
+		t.Errorf("warnings %q", p.Warnings)
+	}
+
 	broken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(broken, "cdk.json"), []byte(`{"app":`), 0o644); err != nil {
 		t.Fatal(err)

@@ -255,7 +255,7 @@ func TestDeleteWithoutLambda(t *testing.T) {
 }
 
 // What keeps a network part busy goes within minutes; what stays is told
-// without further attempts.
+// without further attempts (T-923).
 func TestUnblocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal := &smithy.GenericAPIError{Code: "DependencyViolation"}

@@ -3,6 +3,7 @@ package awssdk
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // Only these types depend on the wait mode, and each names the command that shows
-// what was not waited for (T-1102, T-1106).
+// what was not waited for (T-1101, T-1102, T-1106).
 func TestWaitsByMode(t *testing.T) {
 	got := map[string]provider.WaitMode{}
 	for _, res := range Resources() {
@@ -47,5 +48,19 @@ func TestWaitsByMode(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A function's network interface is waited for in no mode (T-1104).
+func TestNobodyWaitsForAFunction(t *testing.T) {
+	if w := describe(t, "AWS::Lambda::Function").Wait; w != nil {
+		t.Errorf("a function is waited for: %s", w.What)
+	}
+}
+
+// A destroy waits in every mode for what keeps the rest from being deleted (T-1103).
+func TestDeletesAreWaitedFor(t *testing.T) {
+	if w := describe(t, "AWS::EC2::NatGateway").DeleteWait; !w.Applies(provider.WaitNone) || w.Timeout != 15*time.Minute {
+		t.Errorf("a NAT gateway is waited for: %t, for %s", w.Applies(provider.WaitNone), w.Timeout)
 	}
 }

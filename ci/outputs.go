@@ -37,7 +37,7 @@ func Outputs() []Output {
 		{"outputs", "The outputs of the stacks: JSON {stack: {name: value}}. A stack that the run has in several regions is named `stack (region)`."},
 		{"stacks", "Of `list` and `synth`: the names of the stacks, as a JSON list, each after those that it depends on."},
 		{"waves", "Of `list` and `synth`: the names of the stacks as a JSON list of lists. The stacks of one list can be deployed side by side when those of the lists before it are done."},
-		{"matrix", "Of `list` and `synth`: a job for each stack, as a `strategy` takes it with `matrix: ${{ fromJSON(…) }}`: JSON {include: [{stack, account, region, wave}]}. Account and region are empty where the stack can go anywhere; the wave is the place in `waves`, counted from 0."},
+		{"matrix", "Of `list` and `synth`: a job for each stack, as a `strategy` takes it for `matrix` through fromJSON: JSON {include: [{stack, account, region, wave}]}. Account and region are empty where the stack can go anywhere; the wave is the place in `waves`, counted from 0."},
 		{"assembly", "Of `synth`: the folder of the cloud assembly."},
 		{"plan-digest", "The name of what would be done, if only nothing, for `approved-plan`. It belongs to the pull request, if the run is for one."},
 		{"plan-file", "The file that the input `plan-file` named, when the report was written there."},

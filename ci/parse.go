@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/guide"
+	"github.com/org/cdkd-action/engine/value"
 )
 
 // A Fault is one input that cannot be used.
@@ -192,6 +194,14 @@ func (i Input) fill(in *Inputs, entries []string) *Fault {
 		return nil
 	case *map[string]string:
 		*field = map[string]string{}
+		if text := strings.TrimSpace(strings.Join(entries, "\n")); strings.HasPrefix(text, "{") {
+			values, err := members(text)
+			if err != nil {
+				return &Fault{Input: i.Name, Want: "want " + i.Type() + ": " + err.Error()}
+			}
+			*field = values
+			return nil
+		}
 		for n, entry := range lines(entries) {
 			k, v, ok := strings.Cut(entry, "=")
 			k = strings.TrimSpace(k)
@@ -281,7 +291,7 @@ func (i Input) Type() string {
 	case *[]string:
 		return "a list, one entry a line"
 	case *map[string]string:
-		return "a list of name=value, one entry a line"
+		return "a list of name=value, one entry a line, or a JSON object"
 	case *bool:
 		return "true or false (on or off)"
 	case *int:
@@ -299,6 +309,27 @@ func (i Input) Type() string {
 		}
 		return "text"
 	}
+}
+
+// members reads a JSON object, in which a value may have several lines. The error
+// shows none of the values.
+func members(text string) (map[string]string, error) {
+	object, err := value.ParseObject([]byte(text))
+	if err != nil {
+		return nil, errors.New("it begins like an object and is none")
+	}
+	all := map[string]string{}
+	for name, v := range object.All() {
+		switch v := v.(type) {
+		case string:
+			all[name] = v
+		case bool, json.Number:
+			all[name] = value.JSON(v)
+		default:
+			return nil, fmt.Errorf("%s is neither a text nor a number nor a boolean", shown(name))
+		}
+	}
+	return all, nil
 }
 
 // lines splits entries at line ends, without blanks around them and without

@@ -134,6 +134,17 @@ func TestCommandLineAndActionAgree(t *testing.T) {
 	}
 }
 
+// A value of several lines, such as a key, needs a form that has no lines.
+func TestParametersAsAnObject(t *testing.T) {
+	got, _, err := start(t, []string{"GITHUB_ACTIONS=true", `INPUT_PARAMETERS={"Pem": "a=1\nb\n", "Shop:Count": 3.0, "On": true}`}, ActionCommand)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]string{"Pem": "a=1\nb\n", "Shop:Count": "3.0", "On": "true"}, got.Parameters); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -158,7 +169,11 @@ func TestFaults(t *testing.T) {
 		{"the demo is for terminals", nil, []string{"INPUT_COMMAND=demo"},
 			`input command: want one of ` + strings.Join(actionCommands(), ", ") + `, got "demo"`},
 		{"a secret is not repeated", nil, []string{"INPUT_PARAMETERS=DbPassword hunter2"},
-			`input parameters: want a list of name=value, one entry a line, entry 1 is not`},
+			`input parameters: want a list of name=value, one entry a line, or a JSON object, entry 1 is not`},
+		{"half an object", nil, []string{`INPUT_PARAMETERS={"A": "hunter2"`},
+			`input parameters: want a list of name=value, one entry a line, or a JSON object: it begins like an object and is none`},
+		{"an object in an object", nil, []string{`INPUT_PARAMETERS={"A": {"B": "hunter2"}}`},
+			`input parameters: want a list of name=value, one entry a line, or a JSON object: "A" is neither a text nor a number nor a boolean`},
 		{"a parameter twice", nil, []string{"INPUT_PARAMETERS=A=hunter2\nA=hunter3"},
 			`input parameters: entry 2 gives "A" a second value`},
 		{"what was given is one line of bounded length", nil, []string{"INPUT_CONCURRENCY=1\n::error::" + strings.Repeat("x", 100)},

@@ -286,7 +286,7 @@ var table = []Input{
 	{Name: "ignore-errors", Field: func(in *Inputs) any { return &in.IgnoreErrors }, Default: "false", Commands: readApp,
 		Description: "Go on although the app reports errors. `strict` wins over it."},
 	{Name: "parameters", Field: func(in *Inputs) any { return &in.Parameters }, Commands: []Name{Deploy, Diff, Check, Import, Export, Scrub}, Secret: true,
-		Description: "Values of template parameters, as `Name=value` for every stack that has the parameter or `Stack:Name=value` for one."},
+		Description: "Values of template parameters, as `Name=value` for every stack that has the parameter or `Stack:Name=value` for one. A value of several lines needs the form of an object, whose values the function toJSON makes of secrets."},
 
 	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List}),
 		Description: "The AWS region of stacks that do not name one; for `state migrate`, the one in the old bucket's name. Without it, `AWS_REGION` or the profile's; where none of them names one, us-east-1, with a warning."},

@@ -24,7 +24,9 @@ type Action struct {
 // An ActionInput is an input as action.yml declares it.
 type ActionInput struct{ Default string }
 
-// ReadAction reads an action.yml.
+// ReadAction reads an action.yml. Like the runner it refuses an expression where
+// none may stand, such as in a description.
+// https://github.com/actions/runner/blob/main/src/Runner.Worker/action_yaml.json
 func ReadAction(path string) (*Action, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -34,10 +36,40 @@ func ReadAction(path string) (*Action, error) {
 	if err := yaml.Unmarshal(text, &a); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
+	var all yaml.Node
+	if err := yaml.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if at := misplaced(&all, ""); at != "" {
+		return nil, fmt.Errorf("read %s: %s: an expression is not allowed here", path, at)
+	}
 	if a.Runs.Using != "docker" {
 		return nil, fmt.Errorf("read %s: the action runs by %q, not by docker", path, a.Runs.Using)
 	}
 	return &a, nil
+}
+
+// misplaced names the first place with an expression that the runner does not take,
+// "" when there is none. It takes them in defaults of inputs, and in what a
+// container is given.
+func misplaced(n *yaml.Node, path string) string {
+	allowed := strings.HasPrefix(path, "inputs.") && strings.HasSuffix(path, ".default") || strings.HasPrefix(path, "runs.args") || strings.HasPrefix(path, "runs.env")
+	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "${{") && !allowed {
+		return path
+	}
+	for i, child := range n.Content {
+		at := path
+		if n.Kind == yaml.MappingNode {
+			if i%2 == 0 {
+				continue
+			}
+			at = strings.TrimPrefix(path+"."+n.Content[i-1].Value, ".")
+		}
+		if found := misplaced(child, at); found != "" {
+			return found
+		}
+	}
+	return ""
 }
 
 // inputs returns the INPUT_* variables of a step: what `with` gives, also where

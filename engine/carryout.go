@@ -132,6 +132,7 @@ func (d *deployment) fallBack(ctx context.Context, cause error) error {
 		d.finishHistory(cause)
 		return cause
 	}
+	d.noteOverwritten()
 	d.keepReferences()
 	d.change(func(*state.Record) {})
 	interrupted := errors.Is(cause, errInterrupted) || d.e.config.Window.Interrupted()

@@ -23,12 +23,22 @@ func (d *deployment) halfUpdated(err error, had bool, f *flight, op *state.Opera
 	}
 	open := f.op
 	open.Stage, open.RequestToken, open.ResponseKey, open.RequestID, open.AnswerBy = state.StageSent, "", "", "", 0
+	d.noteHalf(open)
+}
+
+func (d *deployment) noteHalf(open state.OpenOperation) {
 	d.pending.mu.Lock()
 	defer d.pending.mu.Unlock()
 	if d.pending.half == nil {
 		d.pending.half = map[string]state.OpenOperation{}
 	}
-	d.pending.half[op.LogicalID] = open
+	d.pending.half[open.LogicalID] = open
+}
+
+func (d *deployment) forgetHalf(logicalID string) {
+	d.pending.mu.Lock()
+	defer d.pending.mu.Unlock()
+	delete(d.pending.half, logicalID)
 }
 
 // took tells whether an update that failed may have had an effect. What a
@@ -40,7 +50,7 @@ func took(had bool, err error, op *state.Operation) bool {
 	return (had || provider.Ambiguous(err)) && !is[*provider.UnsupportedUpdateError](err)
 }
 
-// halfDone is what is written down of a failed update that had an effect.
+// halfDone tells whether an update that failed had an effect, and was not put back.
 func (d *deployment) halfDone(logicalID string) bool {
 	d.pending.mu.Lock()
 	defer d.pending.mu.Unlock()
@@ -67,9 +77,7 @@ func (u *undoing) putBack(ctx context.Context, stop <-chan struct{}, handled boo
 		if err != nil {
 			continue
 		}
-		u.pending.mu.Lock()
-		delete(u.pending.half, op.LogicalID)
-		u.pending.mu.Unlock()
+		u.forgetHalf(op.LogicalID)
 		u.deployment.mu.Lock()
 		u.deployment.failed = slices.DeleteFunc(u.deployment.failed, func(o *state.Operation) bool { return o == op })
 		u.deployment.mu.Unlock()

@@ -81,6 +81,9 @@ func (d *deployment) handOver(rows map[string]*state.Resource, heirs map[string]
 		d.observe(Event{Kind: Notice, LogicalID: id, Type: rows[id].ResourceType, PhysicalID: rows[id].PhysicalID,
 			Text: "not deleted: the same resource is " + heir + " now"})
 		d.change(func(r *state.Record) { r.Remove(id) })
+		if d.pending.uncertain[id] != nil {
+			d.finish(id, state.OpUpdate)
+		}
 	}
 }
 

@@ -27,6 +27,8 @@ type undoing struct {
 	orphan []string // logical ids to leave in AWS
 	// alsoFailed brings back what failed operations may have changed, too.
 	alsoFailed bool
+	// going are the rows that undoing their creates takes off the record.
+	going map[string]*state.Resource
 	// forbidden is why nothing may be deleted, nil when it may: the stack may be
 	// another prefix's.
 	forbidden error
@@ -122,6 +124,7 @@ func (u *undoing) operations(ctx context.Context, completed []*state.Operation) 
 		}})
 	}
 	order = slices.DeleteFunc(order, func(id string) bool { return rows[id] == nil })
+	u.going = rows
 	u.lookOver(ctx, u.doomed(rows))
 	opt := u.pace(stop)
 	opt.KeepGoing = true
@@ -285,8 +288,11 @@ func (u *undoing) uncreate(ctx context.Context, op *state.Operation, row *state.
 		return &skip{reason: fmt.Sprintf("it was kept: %v", u.forbidden)}
 	}
 	if heir := u.heir(op.LogicalID, row, nil); heir != "" { // what it was answered with was there before
-		u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
-		return nil
+		err := u.giveBack(ctx, row, u.heir(op.LogicalID, row, u.going))
+		if err == nil || is[*skip](err) {
+			u.change(func(r *state.Record) { r.Remove(op.LogicalID) })
+		}
+		return err
 	}
 	if err := u.elsewhere(ctx, op.LogicalID, row); err != nil {
 		return u.letElsewhere(op, row, err)

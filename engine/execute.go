@@ -378,6 +378,7 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 		Previous: row, Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy}
 	if id != row.PhysicalID { // a custom resource answered with another id: its old self goes
 		d.replaced(c, op, row)
+		op.WasReplaced = new(false) // as in CloudFormation, an update takes it back
 	}
 	d.unawaited(c.LogicalID, c.Type, id, updated.Unsettled)
 	d.done(op, func(n *result.Counts) { n.Updated++ })

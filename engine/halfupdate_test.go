@@ -116,16 +116,24 @@ func (s *slow) wantFirst(set *string) {
 // What was refused before anything was changed is not sent its old properties,
 // which would be refused as well.
 func TestRefusedUpdateIsNotPutBack(t *testing.T) {
-	s, set := halfway(t)
-	s.edit("300", "5")
-	s.AddFault(sandbox.Fault{Action: "SetQueueAttributes", Status: 403, Code: "AccessDenied"})
-	st := s.run().deployWith(engine.DeployOptions{})
-	s.want(st, result.Failed)
-	if !st.RolledBack || len(st.Unaddressed) > 0 || s.count("SetQueueAttributes") != 1 {
-		t.Errorf("%+v\n%s", st, s.log.String())
+	for action, edit := range map[string][2]string{
+		"SetQueueAttributes": {"300", "5"},
+		"UpdateResource":     {`"Description": "first"`, `"Description": "second"`}, // which its handler refuses
+	} {
+		t.Run(action, func(t *testing.T) {
+			s, set := halfway(t)
+			s.edit(edit[0], edit[1])
+			s.AddFault(sandbox.Fault{Action: "SetQueueAttributes", Status: 403, Code: "AccessDenied"})
+			s.CloudControl.Fail(cloudcontrol.Failure{Operation: "UPDATE", Code: "AccessDenied", Message: "not allowed"})
+			st := s.run().deployWith(engine.DeployOptions{})
+			s.want(st, result.Failed)
+			if !st.RolledBack || len(st.Unaddressed) > 0 || s.count(action) != 1 {
+				t.Errorf("%+v\n%s", st, s.log.String())
+			}
+			s.wantFirst(set)
+			s.wantSettled()
+		})
 	}
-	s.wantFirst(set)
-	s.wantSettled()
 }
 
 // A failed update that cannot be put back either, or is not to be, is named, and

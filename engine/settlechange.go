@@ -59,7 +59,7 @@ func (s *settler) settleUpdate(ctx context.Context, op state.OpenOperation, row 
 	}
 	if next.PhysicalID != row.PhysicalID { // its handler replaced it
 		v.text = fmt.Sprintf("its update succeeded, and made %s in its place", next.PhysicalID)
-		v.made.OldRetained = true
+		v.made.OldRetained, v.made.WasReplaced = true, new(false)
 		if op.UpdateReplacePolicy != "Retain" {
 			v.leftover = oldCopy(op.LogicalID, row, op.UpdateReplacePolicy)
 		}

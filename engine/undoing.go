@@ -422,6 +422,9 @@ func (u *undoing) revert(ctx context.Context, op *state.Operation, row *state.Re
 	if err != nil {
 		return err
 	}
+	if err := u.noteSuperseded(ctx, op, row, updated.PhysicalID); err != nil {
+		u.warn("%v", err)
+	}
 	u.change(func(r *state.Record) {
 		row := previous(op, cmp.Or(updated.PhysicalID, row.PhysicalID))
 		if updated.Attributes != nil {
@@ -429,7 +432,7 @@ func (u *undoing) revert(ctx context.Context, op *state.Operation, row *state.Re
 		}
 		r.Set(op.LogicalID, row)
 	})
-	return nil
+	return u.superseded(ctx, op, row)
 }
 
 // previous is the row before an operation, with the id that the resource has

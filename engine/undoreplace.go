@@ -121,3 +121,28 @@ func (u *undoing) revive(ctx context.Context, op *state.Operation, row *state.Re
 	}
 	return nil
 }
+
+// noteSuperseded writes down that a resource goes because the handler that was to
+// bring it back answered with another id.
+func (u *undoing) noteSuperseded(ctx context.Context, op *state.Operation, row *state.Resource, answered string) error {
+	if answered == "" || answered == row.PhysicalID || row.UpdateReplacePolicy == "Retain" {
+		return nil
+	}
+	u.pending.mu.Lock()
+	u.pending.noted = true
+	u.pending.mu.Unlock()
+	l := oldCopy(op.LogicalID, row, row.UpdateReplacePolicy)
+	return u.changePending(ctx, func(p *state.Pending) { p.Leave(*l) })
+}
+
+// superseded deletes a resource that was brought back under another id.
+func (u *undoing) superseded(ctx context.Context, op *state.Operation, row *state.Resource) error {
+	if u.world.row(op.LogicalID).PhysicalID == row.PhysicalID {
+		return nil
+	}
+	err := u.letGo(ctx, op, row, authorship.Create{})
+	if !letGo(err) {
+		u.goneLeftover(row) // it is gone, or was named as left behind
+	}
+	return err
+}

@@ -69,7 +69,8 @@ type Options struct {
 	// Actions is true in a workflow step: signals after the first are the
 	// runner's escalation, not a person's impatience.
 	Actions bool
-	// Signals replaces the process's SIGINT and SIGTERM.
+	// Signals replaces the process's SIGINT, SIGTERM and, outside of GitHub
+	// Actions, SIGHUP.
 	Signals <-chan os.Signal
 }
 
@@ -122,6 +123,10 @@ func Open(opt Options) *Window {
 		// does not fit.
 		own := make(chan os.Signal, 8)
 		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM)
+		// Who ignores it, as nohup does, wants to go on without the terminal.
+		if !opt.Actions && !signal.Ignored(syscall.SIGHUP) {
+			signal.Notify(own, syscall.SIGHUP)
+		}
 		// A reader that is gone, such as one that a Ctrl-C ended too, is a failed
 		// write and no reason to die in the middle of a save. Nobody reads the
 		// channel; children get the default back, which they would not if the
@@ -162,7 +167,7 @@ func (w *Window) follow(in <-chan os.Signal, startDrain, startSeal, giveUp conte
 			if w.actions {
 				end.Reset(w.escalated(s) - lastWords)
 				startSeal(ErrSealing)
-			} else if !impatient {
+			} else if !impatient && s != syscall.SIGHUP {
 				impatient = true
 				close(w.second)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/signal"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -61,6 +62,15 @@ func TestTimeline(t *testing.T) {
 			timeline{1, 6, 2, 11}},
 		{"terminal: a third Ctrl-C is harmless (S-182)", false,
 			[]event{{at: 1 * s, sig: syscall.SIGINT}, {at: 2 * s, sig: syscall.SIGINT}, {at: 3 * s, sig: syscall.SIGINT}},
+			timeline{1, 6, 2, 11}},
+		{"terminal: its end is a signal like SIGTERM (S-180)", false,
+			[]event{{at: 1 * s, sig: syscall.SIGHUP}},
+			timeline{1, 6, -1, 11}},
+		{"terminal: its end is no impatience, however often it is told (S-182)", false,
+			[]event{{at: 1 * s, sig: syscall.SIGHUP}, {at: 2 * s, sig: syscall.SIGHUP}},
+			timeline{1, 6, -1, 11}},
+		{"terminal: a Ctrl-C after its end is told (S-182)", false,
+			[]event{{at: 1 * s, sig: syscall.SIGHUP}, {at: 2 * s, sig: syscall.SIGINT}},
 			timeline{1, 6, 2, 11}},
 		{"terminal: a second signal after the seal is told too (S-182)", false,
 			[]event{{at: 1 * s, sig: syscall.SIGINT}, {at: 2 * s, seal: true}, {at: 3 * s, sig: syscall.SIGINT}},
@@ -266,6 +276,41 @@ func TestRealSignal(t *testing.T) {
 	<-w.Sealing() // long before the limit, because of the SIGTERM
 	if at, _ := w.Deadline(); time.Until(at) > killAfterTerm {
 		t.Errorf("the deadline did not follow the SIGTERM: %v left", time.Until(at))
+	}
+}
+
+// A terminal that goes ends a run like SIGTERM, and not where nohup keeps it from
+// that (S-180).
+func TestHangUp(t *testing.T) {
+	hangUp := func() {
+		t.Helper()
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := make(chan os.Signal, 2)
+	signal.Notify(own, syscall.SIGHUP) // the tests may run under nohup themselves
+	defer signal.Stop(own)
+	w := Open(Options{})
+	defer w.Close()
+	hangUp()
+	<-w.Draining()
+	if w.Signal() != syscall.SIGHUP {
+		t.Errorf("the first signal is %v", w.Signal())
+	}
+	w.Close()
+
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	w = Open(Options{})
+	defer w.Close()
+	hangUp()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil { // which comes after it
+		t.Fatal(err)
+	}
+	<-w.Draining()
+	if w.Signal() != syscall.SIGINT {
+		t.Errorf("the first signal is %v", w.Signal())
 	}
 }
 

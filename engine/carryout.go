@@ -19,6 +19,10 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 
 	var err error
 	if changing {
+		d.besideWork(ctx, d.store.Exports(d.t.Region).Prepare)
+		if !d.initial || d.lock.TookOver != nil {
+			d.tidyLock(ctx)
+		}
 		d.keepReferences()
 		err = routine.Try(func() error {
 			d.intend(ctx)

@@ -244,12 +244,15 @@ func (d *deployment) settleLedger(ctx context.Context) {
 	}
 }
 
-func (d *deployment) settlement() state.Settlement {
+func (d *deployment) settlement() state.Settlement { return d.settlementOf(d.whole) }
+
+// settlementOf is settlement of a deploy that is done, or is not yet.
+func (d *deployment) settlementOf(whole bool) state.Settlement {
 	s := state.Settlement{Record: d.saver.Written()}
 	if d.creates != nil {
 		s.Fates = d.unrecordedFates()
 	}
-	if !d.whole {
+	if !whole {
 		s.Keep = func(logicalID string, row *state.Resource) bool {
 			return d.onTrial(logicalID, row) && !d.wasRemade(logicalID)
 		}

@@ -46,9 +46,10 @@ type deployment struct {
 	creates          *creates // nil unless something is changed
 	found            []string // strays, which are proved to be the stack's own
 	saver            *state.Saver
+	saves            chan struct{} // holds a token when a save was answered
 	unanswered       bool          // whether the record is saved is not known
 	finishing        routine.Group // the history is written
-	tidying          routine.Group // earlier versions of the lock are removed
+	beside           routine.Group // what only the release waits for
 	readBacks        *readBacks    // nil unless resources are read back beside the work
 	account, stackID string
 	initial          bool // there was no record

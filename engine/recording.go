@@ -22,12 +22,18 @@ func (e *RecordError) Unwrap() error { return e.Err }
 
 // openSaver has the record saved from now on, which is as it was read.
 func (d *deployment) openSaver(ctx context.Context, etag state.ETag, read *state.Record) {
+	saves := make(chan struct{}, 1)
+	d.saves = saves
 	d.saver = state.NewSaver(ctx, d.place, etag, state.SaverOptions{
 		Read: read,
 		Warn: func(text string) { d.warn("%s", text) },
 		Saved: func(state.ETag) {
 			if d.creates != nil {
 				d.creates.ledger.Recorded()
+			}
+			select {
+			case saves <- struct{}{}:
+			default:
 			}
 		},
 	})
@@ -83,7 +89,37 @@ func (d *deployment) saveWhole(differs bool) error {
 		return nil
 	}
 	d.change(func(*state.Record) {})
+	settled := d.settleAhead()
+	defer settled()
 	return d.written()
+}
+
+// settleAhead settles the ledger beside the last save of the record, once those
+// before it answer all of it: then no create depends on that save. A nested
+// stack's keeps what a rollback may have to know. The function that it returns is
+// called after the save.
+func (d *deployment) settleAhead() (settled func()) {
+	if d.creates == nil || d.t.parent != nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var wg routine.Group
+	wg.Go(func() {
+		for !d.creates.ledger.Settles(d.settlementOf(true)) {
+			select {
+			case <-d.saves:
+			case <-done:
+				return // it is settled after that save
+			}
+		}
+		ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+		defer cancel()
+		_ = d.creates.ledger.SettleAhead(ctx, d.settlementOf(true)) // what fails is tried again after the save, and said
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
 }
 
 // written waits until the record is saved as it is.
@@ -180,14 +216,21 @@ func (d *deployment) unrecordedFates() map[string]state.Fate {
 }
 
 // tidyLock removes what earlier runs left of the lock in a bucket with versions,
-// while this one deletes. The lock that is held stays. Nothing depends on it.
+// beside this one's work. The lock that is held stays. Nothing depends on it.
 func (d *deployment) tidyLock(ctx context.Context) {
-	ctx, cancel := d.e.config.Window.Interruptible(ctx)
-	d.tidying.Go(func() {
-		defer cancel()
+	d.besideWork(ctx, func(ctx context.Context) {
 		if err := d.place.PurgeLock(ctx); err != nil {
 			d.observe(Event{Kind: Detail, Text: fmt.Sprintf("earlier versions of the lock stay in the bucket: %v", err)})
 		}
+	})
+}
+
+// besideWork has something done that only the release waits for.
+func (d *deployment) besideWork(ctx context.Context, do func(context.Context)) {
+	ctx, cancel := d.e.config.Window.Interruptible(ctx)
+	d.beside.Go(func() {
+		defer cancel()
+		do(ctx)
 	})
 }
 
@@ -195,7 +238,7 @@ func (d *deployment) tidyLock(ctx context.Context) {
 // effect: whoever came next would plan from a record that is about to change.
 func (d *deployment) release() {
 	fault := routine.Try(func() error {
-		d.tidying.Wait()
+		d.beside.Wait()
 		return nil
 	})
 	if fault != nil { // of what nothing depends on: it must not keep the lock

@@ -95,6 +95,18 @@ func (x *Exports) Others(ctx context.Context, stack string, names []string) (map
 	return others, nil
 }
 
+// Prepare reads the index, for an Update to come to have to read it no more.
+// What fails is the Update's to say.
+func (x *Exports) Prepare(ctx context.Context) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.loaded == nil {
+		if index, err := x.load(ctx); err == nil {
+			x.loaded = index
+		}
+	}
+}
+
 func (x *Exports) doing(what string, err error) error {
 	return fmt.Errorf("%s in %s: %w", what, x.region, err)
 }
@@ -109,7 +121,13 @@ func (x *Exports) Update(ctx context.Context, stack string, r *Record) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	err := x.change(ctx, nil, want.Len() > 0, func(entries *value.Object) bool { return replace(entries, stack, x.region, want) })
+	var known *exportIndex
+	if r != nil && x.loaded != nil { // of a stack that is gone nothing may stay, whoever added it meanwhile
+		index := *x.loaded
+		index.entries = index.entries.Clone() // until it is written it is not so
+		known = &index
+	}
+	err := x.change(ctx, known, nil, want.Len() > 0, func(entries *value.Object) bool { return replace(entries, stack, x.region, want) })
 	if err != nil {
 		return x.doing("update the exports of stack "+stack, err)
 	}
@@ -119,7 +137,7 @@ func (x *Exports) Update(ctx context.Context, stack string, r *Record) error {
 // patch adds one export that a scan found. The index being only a shortcut,
 // nothing depends on it.
 func (x *Exports) patch(ctx context.Context, scanned *value.Object, name string, e Export) {
-	err := x.change(ctx, scanned, true, func(entries *value.Object) bool {
+	err := x.change(ctx, nil, scanned, true, func(entries *value.Object) bool {
 		changed := !value.Equal(entries.Value(name), e.object())
 		entries.Set(name, e.object())
 		return changed
@@ -130,14 +148,19 @@ func (x *Exports) patch(ctx context.Context, scanned *value.Object, name string,
 }
 
 // change reads, changes and writes the index until nobody else wrote it in
-// between. One that is missing or broken is made from the records, scanned
-// already or not, if it is needed.
-func (x *Exports) change(ctx context.Context, scanned *value.Object, needed bool, edit func(*value.Object) bool) error {
+// between. What is known of it is tried first; nil is nothing. One that is
+// missing or broken is made from the records, scanned already or not, if it is
+// needed.
+func (x *Exports) change(ctx context.Context, known *exportIndex, scanned *value.Object, needed bool, edit func(*value.Object) bool) error {
 	wait := 100 * time.Millisecond
 	for tries := 1; ; tries++ {
-		index, err := x.load(ctx)
-		if err != nil {
-			return err
+		index := known
+		known = nil
+		if index == nil || !index.usable && needed { // it may be there by now
+			var err error
+			if index, err = x.load(ctx); err != nil {
+				return err
+			}
 		}
 		if !index.usable && !needed {
 			return nil
@@ -145,6 +168,7 @@ func (x *Exports) change(ctx context.Context, scanned *value.Object, needed bool
 		rebuilt := false
 		if !index.usable {
 			if scanned == nil {
+				var err error
 				if scanned, err = x.scan(ctx); err != nil {
 					return err
 				}
@@ -156,6 +180,7 @@ func (x *Exports) change(ctx context.Context, scanned *value.Object, needed bool
 			x.loaded = index
 			return nil
 		}
+		var err error
 		index.etag, err = x.save(ctx, index)
 		if err == nil {
 			x.loaded = index

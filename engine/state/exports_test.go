@@ -160,12 +160,55 @@ func TestExportsUpdate(t *testing.T) { // (S-148, S-149)
 	want(map[string][]any{"vpc": {`"v"`, "Net"}, "C": {`"3"`, "Shop"}})
 	c.requests()
 	do("Shop", r)
-	c.wantRequests(t, "GetObject "+exportsKey) // unchanged is not written
+	c.wantRequests(t) // unchanged is not written
 	if e, ok, err := x.Lookup(t.Context(), "Other", "C"); !ok || err != nil || e.ProducerStack != "Shop" {
 		t.Errorf("looked up %+v, %v, %v", e, ok, err)
 	}
 	do("Shop", nil)
 	want(map[string][]any{"vpc": {`"v"`, "Net"}})
+}
+
+// An index that was read ahead is not read again, but for what somebody else
+// wrote since, and for a stack that is gone (S-148).
+func TestExportsReadAhead(t *testing.T) {
+	const theirs = `{"indexVersion":1,"exports":{"net":{"value":1,"producerStack":"Net","producerRegion":"eu-west-1"}}}`
+	for name, tt := range map[string]struct {
+		between string // what somebody else writes
+		record  *Record
+		want    []string // requests
+		index   map[string][]any
+	}{
+		"and changed":             {"", outputs("A", "1"), []string{"PutObject"}, map[string][]any{"A": {`"1"`, "Shop"}}},
+		"and nothing to change":   {"", outputs("A", "0"), nil, map[string][]any{"A": {`"0"`, "Shop"}}},
+		"and written by another":  {theirs, outputs("A", "1"), []string{"PutObject", "GetObject", "GetObject", "PutObject"}, map[string][]any{"A": {`"1"`, "Shop"}, "net": {"1", "Net"}}},
+		"and the stack is gone":   {"", nil, []string{"GetObject", "PutObject"}, map[string][]any{}},
+		"when there was none yet": {theirs, outputs("A", "1"), []string{"GetObject", "PutObject"}, map[string][]any{"A": {`"1"`, "Shop"}, "net": {"1", "Net"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, k := bubbleShop(t)
+				if name != "when there was none yet" {
+					c.PutObject(bucket, exportsKey, []byte(`{"indexVersion":1,"exports":{"A":{"value":"0","producerStack":"Shop","producerRegion":"eu-west-1"}}}`))
+				}
+				x := k.store.Exports("eu-west-1")
+				x.Prepare(t.Context())
+				if tt.between != "" {
+					c.PutObject(bucket, exportsKey, []byte(tt.between))
+				}
+				c.requests()
+				if err := x.Update(t.Context(), "Shop", tt.record); err != nil {
+					t.Fatal(err)
+				}
+				for i := range tt.want {
+					tt.want[i] += " " + exportsKey
+				}
+				c.wantRequests(t, tt.want...)
+				if diff := cmp.Diff(tt.index, c.index(t)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 func TestExportsContention(t *testing.T) {

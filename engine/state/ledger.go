@@ -20,7 +20,8 @@ type Ledger struct {
 	unusable error
 	before   atomic.Pointer[ledgerDoc] // what earlier runs left open
 	series   *series[*ledgerDoc]
-	recorded atomic.Bool // by this run
+	recorded atomic.Bool               // by this run
+	ahead    atomic.Pointer[ledgerDoc] // as it was when this run settled it ahead; nil unless it did
 }
 
 // OpenLedger reads the ledger, with the lock held. there is what Presence says
@@ -90,6 +91,9 @@ func (l *Ledger) Sent(logicalID string) (e Entry, ownerTag string) {
 	}
 	d := l.series.current()
 	e, ok := d.sent[logicalID]
+	if was := l.ahead.Load(); !ok && was != nil {
+		e, ok = was.sent[logicalID]
+	}
 	if !ok {
 		return Entry{}, ""
 	}

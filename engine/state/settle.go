@@ -120,6 +120,25 @@ func (l *Ledger) Settle(ctx context.Context, s Settlement) error {
 		"so a later run may ask for an import of what it would else have recognised: %w", l.stack.Name, l.stack.Region, err)
 }
 
+// Settles tells whether such an end leaves nothing open.
+func (l *Ledger) Settles(s Settlement) bool {
+	if l.unusable != nil {
+		return false
+	}
+	d := l.series.current().clone()
+	d.settle(s, l.answered, time.Now())
+	return len(d.sent) == 0
+}
+
+// SettleAhead is Settle by a run that may have to undo its creates after all: what
+// was sent is told by Sent as before.
+func (l *Ledger) SettleAhead(ctx context.Context, s Settlement) error {
+	if l.unusable == nil {
+		l.ahead.Store(l.series.current())
+	}
+	return l.Settle(ctx, s)
+}
+
 // Unanswered names the creates of earlier runs that such an end leaves open.
 // Nothing is written. A ledger that cannot be read may name some.
 func (l *Ledger) Unanswered(s Settlement) (logicalIDs []string, err error) {

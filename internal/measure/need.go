@@ -38,9 +38,8 @@ var (
 		"PutObject create-tokens.json", // so that a run after one that was killed finds what that made
 	}}
 	closingNeeds = need{"what was done being known", []string{
-		"PutObject state.json", // with the last resource in it
-		"PutObject index.json", // of the runs; beside it their exports and the history
-		"DeleteObject lock.json",
+		"PutObject state.json",   // with the last resource in it; beside it, the end of the ledger
+		"DeleteObject lock.json", // beside it, the history; the exports come before it, if there are any
 	}}
 )
 

@@ -59,6 +59,7 @@ func (e *Engine) amend(ctx context.Context, place *state.Stack, opt state.LockOp
 	default:
 	}
 	saver := state.NewSaver(ctx, place, etag, state.SaverOptions{})
+	defer saver.End()
 	if err := saver.Save(record); err != nil {
 		return err
 	}

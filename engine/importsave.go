@@ -228,6 +228,7 @@ func (i *importing) save() error {
 	ctx, cancel := i.e.config.Window.Cleanup(2 * journalLimit)
 	defer cancel()
 	saver := state.NewSaver(ctx, i.place, i.before.etag, state.SaverOptions{Read: i.before.record, Warn: func(text string) { i.warn("%s", text) }})
+	defer saver.End()
 	if err := saver.Save(i.next); err != nil {
 		return err
 	}
@@ -259,7 +260,7 @@ func (i *importing) tidy(ctx context.Context) {
 	presence, err := i.place.Presence(ctx)
 	check(err)
 	if presence.Ledger {
-		check(i.place.OpenLedger(ctx, true, i.next).Drop(ctx, ids...))
+		check(dropCreates(ctx, i.place, i.next, ids))
 	}
 	if presence.Pending {
 		check(i.forgetOpenOf(ctx, ids))
@@ -275,6 +276,7 @@ func (i *importing) forgetOpenOf(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
+	defer file.End(ctx)
 	for _, op := range file.Current().Operations {
 		if slices.Contains(ids, op.LogicalID) && op.PhysicalID != "" && op.PhysicalID != i.next.Row(op.LogicalID).PhysicalID {
 			i.warn("an earlier run made %s for %s (%s), which is not what was imported: look at it, and delete it if nobody needs it", op.PhysicalID, op.LogicalID, op.ResourceType)

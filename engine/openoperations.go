@@ -177,12 +177,20 @@ func forgetOpen(ctx context.Context, place *state.Stack, ids []string, before, a
 	if err != nil {
 		return err
 	}
+	defer file.End(ctx)
 	return file.Change(ctx, func(p *state.Pending) {
 		dropEntries(p, ids)
 		if before != "" && p.LedgerNonce == before {
 			p.LedgerNonce = after
 		}
 	})
+}
+
+// dropCreates takes creates off the ledger.
+func dropCreates(ctx context.Context, place *state.Stack, record *state.Record, ids []string) error {
+	ledger := place.OpenLedger(ctx, true, record)
+	defer ledger.End(ctx)
+	return ledger.Drop(ctx, ids...)
 }
 
 func dropEntries(p *state.Pending, ids []string) {
@@ -197,6 +205,7 @@ func (e *Engine) forgetPending(ctx context.Context, place *state.Stack, ids []st
 	if err != nil {
 		return err
 	}
+	defer file.End(ctx)
 	var creates []string
 	for _, op := range file.Current().Operations {
 		if meant(ids, op.LogicalID) && op.ChangeType == state.OpCreate && op.Stage != state.StageSettling {
@@ -224,5 +233,5 @@ func (e *Engine) forgetPending(ctx context.Context, place *state.Stack, ids []st
 	if err != nil {
 		return err
 	}
-	return place.OpenLedger(ctx, true, record).Drop(ctx, creates...)
+	return dropCreates(ctx, place, record, creates)
 }

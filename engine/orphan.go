@@ -376,6 +376,7 @@ func (e *Engine) renewTokens(ctx context.Context, place *state.Stack, record *st
 	before, after := "", ""
 	if err == nil && present.Ledger {
 		ledger := place.OpenLedger(ctx, true, record)
+		defer ledger.End(ctx)
 		before = ledger.Nonce()
 		err = ledger.Renew(ctx, ids...)
 		after = ledger.Nonce()

@@ -251,7 +251,9 @@ func (d *deployment) release() {
 	if d.saver != nil && !d.unanswered {
 		_ = d.flush() // who got as far as to save has waited, and said what came of it
 	}
+	d.endWrites()
 	if d.unanswered {
+		d.lock.Leave()
 		d.warn("the lock of %s %s in %s is left behind, because S3 did not say whether the record is saved; it frees itself at %s, "+
 			"and force-unlock removes it sooner", d.subject(), d.t.Name, d.t.Region, d.lock.Record().Expires.UTC().Format(time.RFC3339))
 	} else {
@@ -262,6 +264,32 @@ func (d *deployment) release() {
 		}
 	}
 	d.e.locks.drop(d.lock)
+}
+
+// endWrites returns when nothing that is written beside the record is under way,
+// nor the record itself if that was waited for long enough.
+func (d *deployment) endWrites() {
+	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	if d.saver != nil {
+		d.saver.End()
+	}
+	if d.creates != nil {
+		select {
+		case <-d.creates.opened:
+			d.creates.ledger.End(ctx)
+		default:
+		}
+	}
+	d.pending.mu.Lock()
+	file, proof := d.pending.file, d.pending.proof
+	d.pending.mu.Unlock()
+	if proof != nil {
+		proof.End(ctx)
+	}
+	if file != nil {
+		file.End(ctx)
+	}
 }
 
 // finishHistory begins to end the run's history; a nested stack's goes on in

@@ -242,6 +242,7 @@ func (s *scrubbing) beside(ctx context.Context, write bool) error {
 	if err != nil {
 		return err
 	}
+	defer file.End(ctx)
 	return file.Change(ctx, func(p *state.Pending) { p.Operations, p.Leftovers = open.Operations, open.Leftovers })
 }
 

@@ -52,6 +52,9 @@ func (k *Stack) OpenLedger(ctx context.Context, there bool, r *Record) *Ledger {
 	return l
 }
 
+// End returns when nothing is being written. What is when ctx ends is called off.
+func (l *Ledger) End(ctx context.Context) { l.series.end(ctx) }
+
 // readLedger returns nil when there is no ledger.
 func (k *Stack) readLedger(ctx context.Context) (*ledgerDoc, ETag, error) {
 	key := k.key(ledgerName)

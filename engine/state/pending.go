@@ -235,6 +235,9 @@ func (k *Stack) OpenPending(ctx context.Context, there bool) (*PendingFile, erro
 	return f, nil
 }
 
+// End returns when nothing is being written. What is when ctx ends is called off.
+func (f *PendingFile) End(ctx context.Context) { f.series.end(ctx) }
+
 // Current is what is open as last written. It is the caller's.
 func (f *PendingFile) Current() *Pending { return f.series.current().clone() }
 

@@ -162,19 +162,23 @@ func (l *Lock) taken(holder *LockRecord) {
 	}
 }
 
+// Leave ends the renewal and lets the lock expire.
+func (l *Lock) Leave() {
+	l.stop()
+	select {
+	case <-l.stopped:
+	case <-time.After(renewalGrace):
+	}
+	l.abort()
+	<-l.stopped
+}
+
 // Release ends the renewal and removes the lock if it still is this one. An
 // error says what was left behind; it does not change what the run achieved.
 // Calling it again returns the same.
 func (l *Lock) Release(ctx context.Context) error {
 	l.once.Do(func() {
-		l.stop()
-		select {
-		case <-l.stopped:
-		case <-time.After(renewalGrace):
-			l.abort()
-			<-l.stopped
-		}
-		l.abort()
+		l.Leave()
 		if err := l.remove(ctx); err != nil {
 			l.releaseErr = fmt.Errorf("release the lock of %s %s in %s: %w", l.opt.Subject, l.stack.Name, l.stack.Region, err)
 			if !isConflict(err) && !errors.Is(err, errNotOurs) {

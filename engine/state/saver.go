@@ -22,12 +22,13 @@ import (
 // and the next one is tried with the same version.
 type Saver struct {
 	stack *Stack
-	ctx   context.Context // never cancelled: a save is worth more than the run
+	ctx   context.Context // of values: a save is worth more than the run
 	opt   SaverOptions
 
 	conflict chan struct{}
 
 	// Of the goroutine that writes.
+	writing    context.Context
 	unanswered [][sha256.Size]byte // digests of what may have been written
 	warned     bool                // since the last write that succeeded
 
@@ -37,6 +38,7 @@ type Saver struct {
 	next    *Record       // waiting to be written
 	sent    *Record       // as last sent
 	busy    chan struct{} // closes when nothing is; nil when nothing is now
+	callOff func()        // what is being written
 	err     error         // of the latest write; sticky when a conflict
 	stopped bool
 }
@@ -53,7 +55,7 @@ type SaverOptions struct {
 }
 
 // NewSaver continues from the version that Read returned. ctx gives values
-// only: saves go on when it is cancelled.
+// only: saves go on when it is cancelled, until End.
 func NewSaver(ctx context.Context, k *Stack, read ETag, opt SaverOptions) *Saver {
 	return &Saver{stack: k, ctx: context.WithoutCancel(ctx), opt: opt, etag: read, written: opt.Read, conflict: make(chan struct{})}
 }
@@ -71,7 +73,8 @@ func (s *Saver) Save(r *Record) error {
 	s.next = next
 	if s.busy == nil {
 		s.busy = make(chan struct{})
-		go s.run(s.busy)
+		s.writing, s.callOff = context.WithCancel(s.ctx)
+		go s.run(s.busy, s.callOff)
 	}
 	return nil
 }
@@ -119,6 +122,19 @@ func (s *Saver) Discard(ctx context.Context) error {
 	return s.Flush(ctx)
 }
 
+// End calls off what is still being written, once nobody waits for it any more,
+// and returns when nothing is.
+func (s *Saver) End() {
+	s.mu.Lock()
+	busy, callOff := s.busy, s.callOff
+	s.next = nil
+	s.mu.Unlock()
+	if busy != nil {
+		callOff()
+		<-busy
+	}
+}
+
 // Conflict closes when a save was refused because another process wrote the
 // record.
 func (s *Saver) Conflict() <-chan struct{} { return s.conflict }
@@ -139,8 +155,9 @@ func (s *Saver) Written() *Record {
 }
 
 // run writes until nothing is waiting.
-func (s *Saver) run(busy chan struct{}) {
+func (s *Saver) run(busy chan struct{}, done func()) {
 	defer close(busy)
+	defer done()
 	for {
 		s.mu.Lock()
 		next, etag := s.next, s.etag
@@ -181,7 +198,7 @@ func (s *Saver) run(busy chan struct{}) {
 			}
 		case isConflict(err):
 			close(s.conflict)
-		case !s.warned:
+		case !s.warned && s.writing.Err() == nil: // else whoever called it off has said so
 			s.warned = true
 			s.warn(err.Error())
 		}
@@ -195,12 +212,12 @@ func (s *Saver) write(r *Record, etag ETag) (ETag, error) {
 	if err != nil {
 		return "", err
 	}
-	written, err := s.stack.saveRecord(s.ctx, body, etag)
+	written, err := s.stack.saveRecord(s.writing, body, etag)
 	if isConflict(err) && len(s.unanswered) > 0 {
-		found, e, readErr := s.stack.store.get(s.ctx, s.stack.key(recordName))
+		found, e, readErr := s.stack.store.get(s.writing, s.stack.key(recordName))
 		switch {
 		case readErr == nil && slices.Contains(s.unanswered, sha256.Sum256(found)):
-			written, err = s.stack.saveRecord(s.ctx, body, e)
+			written, err = s.stack.saveRecord(s.writing, body, e)
 		case readErr != nil && !errors.Is(readErr, errAbsent):
 			err = readErr // not known to be a conflict
 		}
@@ -227,7 +244,7 @@ func (s *Saver) saving(err error) error {
 // dropLegacy removes the record's old copy once the new one is written.
 func (s *Saver) dropLegacy() {
 	key := s.stack.legacyKey(recordName)
-	if err := s.stack.store.remove(s.ctx, key); err != nil {
+	if err := s.stack.store.remove(s.writing, key); err != nil {
 		s.warn(fmt.Sprintf("the record was moved, but its old copy is still there: %v", err))
 	}
 }

@@ -32,15 +32,17 @@ type document[D any] interface {
 type series[D document[D]] struct {
 	store *Store
 	key   string
-	ctx   context.Context // never cancelled: who waits leaves, the write goes on
+	ctx   context.Context // of values: who waits leaves, the write goes on until it is called off
 
 	mu      sync.Mutex
 	doc     D // as last written
 	next    *round[D]
 	busy    chan struct{} // closes when nothing is under way; nil when nothing is
+	callOff func()        // what is under way
 	refused error         // sticky
 
 	// Of the goroutine that writes.
+	writing    context.Context
 	etag       ETag
 	unanswered [][sha256.Size]byte // digests of what may have been written
 	mayBeGone  bool                // by a delete without an answer
@@ -91,7 +93,8 @@ func (s *series[D]) ask(edit func(D) (changed bool)) (*round[D], error) {
 	s.next.edits = append(s.next.edits, edit)
 	if s.busy == nil {
 		s.busy = make(chan struct{})
-		go s.run(s.busy)
+		s.writing, s.callOff = context.WithCancel(s.ctx)
+		go s.run(s.busy, s.callOff)
 	}
 	return s.next, nil
 }
@@ -112,9 +115,24 @@ func (s *series[D]) idle(ctx context.Context) error {
 	}
 }
 
+// end returns when no write is under way. What is when ctx ends is called off.
+func (s *series[D]) end(ctx context.Context) {
+	if s.idle(ctx) == nil {
+		return
+	}
+	s.mu.Lock()
+	busy, callOff := s.busy, s.callOff
+	s.mu.Unlock()
+	if busy != nil {
+		callOff()
+		<-busy
+	}
+}
+
 // run writes until nothing is waiting.
-func (s *series[D]) run(busy chan struct{}) {
+func (s *series[D]) run(busy chan struct{}, done func()) {
 	defer close(busy)
+	defer done()
 	time.Sleep(gatherWindow)
 	for {
 		s.mu.Lock()
@@ -174,7 +192,7 @@ func (s *series[D]) write(next D) error {
 	}
 	etag, err := s.send(next, body, s.etag)
 	if isConflict(err) && (len(s.unanswered) > 0 || s.mayBeGone) {
-		found, e, readErr := s.store.get(s.ctx, s.key)
+		found, e, readErr := s.store.get(s.writing, s.key)
 		switch {
 		case readErr == nil && slices.Contains(s.unanswered, sha256.Sum256(found)):
 			etag, err = s.send(next, body, e)
@@ -199,24 +217,24 @@ func (s *series[D]) write(next D) error {
 
 func (s *series[D]) send(next D, body []byte, etag ETag) (ETag, error) {
 	if !next.empty() {
-		written, err := s.store.persist(s.ctx, s.key, body, etag)
+		written, err := s.store.persist(s.writing, s.key, body, etag)
 		if errors.Is(err, errUnsupported) {
-			written, err = s.store.persist(s.ctx, s.key, body, Legacy) // on no condition: the lock alone guards it here
+			written, err = s.store.persist(s.writing, s.key, body, Legacy) // on no condition: the lock alone guards it here
 		}
 		return written, err
 	}
 	if etag == Absent { // though a write without an answer may have made it
 		return Absent, &ConflictError{Key: s.key, ETag: etag}
 	}
-	err := s.store.removeIf(s.ctx, s.key, etag)
+	err := s.store.removeIf(s.writing, s.key, etag)
 	if errors.Is(err, errUnsupported) {
-		err = s.store.remove(s.ctx, s.key) // the lock alone guards it here
+		err = s.store.remove(s.writing, s.key) // the lock alone guards it here
 	}
 	if errors.Is(err, errAbsent) {
 		err = nil
 	}
 	if err == nil {
-		s.store.purgeOrWarn(s.ctx, s.key)
+		s.store.purgeOrWarn(s.writing, s.key)
 	}
 	return Absent, err
 }

@@ -219,6 +219,7 @@ func (k *Stack) abandonAt(ctx context.Context, at time.Time) error {
 		return err
 	}
 	ledger := newSeries(ctx, k.store, k.key(ledgerName), d, etag)
+	defer ledger.end(ctx)
 	if err := ledger.change(ctx, func(d *ledgerDoc) bool { return d.end(at) }); err != nil {
 		return fmt.Errorf("note in the ledger of stack %s in %s when its earlier run ended: %w", k.Name, k.Region, err)
 	}

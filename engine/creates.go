@@ -31,10 +31,9 @@ type creates struct {
 	entries map[string]*entering      // by type
 	writing routine.Group
 
-	mu        sync.Mutex
-	tickets   map[string]state.Ticket
-	fates     map[string]state.Fate
-	unchecked map[string]bool // types of which it was said that nobody may look
+	mu      sync.Mutex
+	tickets map[string]state.Ticket
+	fates   map[string]state.Fate
 }
 
 // An entering is the creates of one type being written down.
@@ -58,7 +57,7 @@ func newCreates() *creates {
 	return &creates{
 		opened: make(chan struct{}),
 		names:  map[string]*nameCheck{}, looking: map[string]*routine.Group{}, entries: map[string]*entering{},
-		tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{}, unchecked: map[string]bool{},
+		tickets: map[string]state.Ticket{}, fates: map[string]state.Fate{},
 	}
 }
 

@@ -114,6 +114,14 @@ func (d *deployment) warn(format string, args ...any) {
 	d.observe(Event{Kind: Warning, Text: text})
 }
 
+// warnOnce warns of one kind of thing once a run, whichever of its stacks meets it
+// first.
+func (d *deployment) warnOnce(kind, format string, args ...any) {
+	if _, said := d.e.warned.LoadOrStore(d.runID+" "+kind, true); !said {
+		d.warn(format, args...)
+	}
+}
+
 // stopping returns a channel that closes when nothing new is to be started, nor
 // tried again: a signal came, or the stack is no longer this run's to change,
 // or, where one failure ends the phase, a resource failed. done must be called
@@ -260,6 +268,10 @@ func (d *deployment) request(logicalID, typ string) *provider.Request {
 		Draining:  d.e.config.Window.Draining(),
 		Notice: func(text string) {
 			d.observe(Event{Kind: Notice, LogicalID: logicalID, Type: typ, Text: text})
+		},
+		Untagged: func(denied error) {
+			d.warnOnce("tag "+typ, "%s (%s) was made without the tag that proves which run made it, and so are others of its type, because tagging was denied: %v",
+				logicalID, typ, denied)
 		},
 	}
 }

@@ -109,6 +109,8 @@ type Engine struct {
 
 	locks heldLocks // of this run
 
+	warned sync.Map // what was said once, by run and kind
+
 	publishing chan struct{} // a place for each asset that is being published
 
 	mu         sync.Mutex

@@ -141,6 +141,8 @@ func TestLookUpsComeAfterTheAnswer(t *testing.T) {
 func TestRuleIsLookedUpOnItsBus(t *testing.T) {
 	e, aws := newEngine(t)
 	dir := t.TempDir()
+	aws.AddFault(sandbox.Fault{ID: "on its bus", Action: "DescribeRule", Mentions: `"EventBusName":"shop-bus"`, Delay: time.Nanosecond})
+	aws.AddFault(sandbox.Fault{Action: "DescribeRule", Status: 400, Code: "ValidationException", Message: "asked of another bus"})
 	writeApp(t, dir, map[string]string{"Shop": `"Bus": {"Type": "AWS::Events::EventBus", "Properties": {"Name": "shop-bus"}},
 		"Rule": {"Type": "AWS::Events::Rule", "Properties": {"EventBusName": {"Ref": "Bus"}, "EventPattern": {"source": ["x"]}}}`})
 	if run, err := e.Deploy(t.Context(), deployAll(dir)); err != nil || run.Outcome != result.Success {
@@ -171,5 +173,42 @@ func deployAll(dir string) engine.DeployOptions {
 	return engine.DeployOptions{
 		Selection:       engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}},
 		ResourceTimeout: time.Minute, StackConcurrency: 2,
+	}
+}
+
+// What may not be asked, and what may not be tagged, is said once a run and type,
+// whichever of the stacks meets it, with the permission that is missing (S-202,
+// S-213, S-400).
+func TestDenialsAreSaidOnceARun(t *testing.T) {
+	e, aws := newEngine(t)
+	dir := t.TempDir()
+	topics := `"A": {"Type": "AWS::SNS::Topic", "Properties": {}}, "B": {"Type": "AWS::SNS::Topic", "Properties": {}}`
+	writeApp(t, dir, map[string]string{"One": topics, "Two": topics})
+	aws.AddFault(sandbox.Fault{Service: "sns", Action: "GetTopicAttributes", Status: 403, Code: "AuthorizationError", Message: "no"})
+	aws.AddFault(sandbox.Fault{Service: "sns", Action: "CreateTopic", Mentions: "cdkd-action%3Acreate", Status: 403, Code: "AuthorizationError",
+		Message: "not authorized to perform: sns:TagResource"})
+	for _, which := range []string{"first", "second"} {
+		if which == "second" { // what is recorded is neither looked up nor made
+			writeApp(t, dir, map[string]string{"One": strings.ReplaceAll(topics, `"B"`, `"C"`), "Two": strings.ReplaceAll(topics, `"B"`, `"C"`)})
+		}
+		run, err := e.Deploy(t.Context(), deployAll(dir))
+		if err != nil || run.Outcome != result.Success {
+			t.Fatalf("%s run: %v %+v", which, err, run.Stacks)
+		}
+		warnings := slices.Concat(run.Stacks[0].Warnings, run.Stacks[1].Warnings)
+		for _, permission := range []string{"sns:GetTopicAttributes", "sns:TagResource"} {
+			said := 0
+			for _, w := range warnings {
+				if strings.Contains(w, permission) {
+					said++
+				}
+			}
+			if said != 1 {
+				t.Errorf("%s run: %s was named %d times in %q", which, permission, said, warnings)
+			}
+		}
+		if len(warnings) != 2 {
+			t.Errorf("%s run: warnings %q", which, warnings)
+		}
 	}
 }

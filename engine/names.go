@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/provider/awssdk"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
@@ -112,15 +114,11 @@ func (d *deployment) lookUp(ctx context.Context, batch []*nameCheck) {
 	}
 }
 
-// unchecked says once that names of a type could not be looked up.
+// unchecked says that names of a type could not be looked up.
 func (d *deployment) unchecked(typ string, err error) {
-	d.creates.mu.Lock()
-	said := d.creates.unchecked[typ]
-	d.creates.unchecked[typ] = true
-	d.creates.mu.Unlock()
-	if !said {
-		d.warn("who holds the names of new resources of type %s could not be looked up, so that was not checked: %v", typ, err)
-	}
+	needed, _ := awssdk.ActionsOf(typ)
+	d.warnOnce("look up "+typ, "who holds the names of new resources of type %s could not be looked up, so that is not checked; it takes %s: %v",
+		typ, strings.Join(needed.Plan, ", "), err)
 }
 
 // judge decides whether a create may take a name that is held.

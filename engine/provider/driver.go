@@ -46,10 +46,7 @@ func (d *Driver) Create(ctx context.Context, r *Request) (Created, error) {
 	r = d.prepare(r)
 	made, err := d.res.Create(ctx, d.owned(r))
 	if err != nil && made.PhysicalID == "" && r.OwnerTag != "" && tagDenied(err) {
-		r.notice(fmt.Sprintf("%s: tagging was denied; created without the tag that proves which run made it", r.LogicalID))
-		plain := *r
-		plain.OwnerTag = ""
-		r = &plain
+		r = r.WithoutOwnerTag(err)
 		made, err = d.res.Create(ctx, r)
 	}
 	if made.PhysicalID == "" {
@@ -63,6 +60,16 @@ func (d *Driver) Create(ctx context.Context, r *Request) (Created, error) {
 		return made, &PartialError{Made: made, Err: err}
 	}
 	return d.complete(ctx, r, made)
+}
+
+// WithoutOwnerTag is the request to send where tagging was denied.
+func (r *Request) WithoutOwnerTag(denied error) *Request {
+	if r.Untagged != nil {
+		r.Untagged(denied)
+	}
+	plain := *r
+	plain.OwnerTag = ""
+	return &plain
 }
 
 // Resume finishes a create whose main call has already made the resource. What

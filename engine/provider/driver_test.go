@@ -237,6 +237,8 @@ func TestOwnerTagRidesOnTheCreate(t *testing.T) { // (S-213)
 	}
 	r := driven(t, `{"Tags":[{"Key":"a","Value":"1"}]}`, "")
 	r.OwnerTag = "0123"
+	var said []error
+	r.Untagged = func(denied error) { said = append(said, denied) }
 	for range 2 {
 		if _, err := Drive(res, nil).Create(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -245,6 +247,9 @@ func TestOwnerTagRidesOnTheCreate(t *testing.T) { // (S-213)
 	plain, ours := map[string]string{"a": "1"}, map[string]string{"a": "1", OwnerTagKey: "0123"}
 	if diff := cmp.Diff([]map[string]string{ours, ours, plain}, seen); diff != "" {
 		t.Errorf("with the tag, and once more without where tagging is denied (-want +got):\n%s", diff)
+	}
+	if len(said) != 1 || !errors.Is(said[0], denied) {
+		t.Errorf("said of the one without: %v", said)
 	}
 	res.Read = func(context.Context, *Request) (*value.Object, error) {
 		return object(t, `{"Tags":[{"Key":"cdkd-action:create","Value":"0123"}],"Size":1}`), nil

@@ -90,6 +90,8 @@ type Request struct {
 	Draining <-chan struct{}
 	// Notice, when set, takes a line for the log: a wait's heartbeat, a warning.
 	Notice func(text string)
+	// Untagged, when set, is told why a create was sent without the OwnerTag.
+	Untagged func(denied error)
 }
 
 // OwnerTagKey is the tag that proves which create made a resource.

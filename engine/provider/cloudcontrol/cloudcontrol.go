@@ -56,10 +56,8 @@ func (p *Provider) Create(ctx context.Context, r *provider.Request) (provider.Cr
 	want := desired(r, typ)
 	event, err := p.create(ctx, r, want)
 	if refused(err, types.HandlerErrorCodeUnauthorizedTaggingOperation) && tagged(want, r, typ) {
-		notice(r, fmt.Sprintf("%s: tagging was denied; created without the tag that proves which run made it", r.LogicalID))
-		plain := *r
-		plain.OwnerTag = ""
-		event, err = p.create(ctx, &plain, desired(&plain, typ))
+		plain := r.WithoutOwnerTag(err)
+		event, err = p.create(ctx, plain, desired(plain, typ))
 	}
 	if err != nil {
 		return provider.Created{}, err

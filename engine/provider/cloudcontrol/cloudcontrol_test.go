@@ -96,8 +96,10 @@ func TestOwnerTag(t *testing.T) { // (S-213)
 		w.Fail(emulator.Failure{Operation: "CREATE", Code: "UnauthorizedTaggingOperation", Message: "no ecr:TagResource"})
 		r = w.request(t, workgroup, `{"Name":"v"}`, "")
 		r.OwnerTag = "0123"
-		if _, err := p.Create(t.Context(), r); err != nil {
-			t.Errorf("tagging denied: want a create without the tag, got %v", err)
+		var said error
+		r.Untagged = func(denied error) { said = denied }
+		if _, err := p.Create(t.Context(), r); err != nil || said == nil || !strings.Contains(said.Error(), "ecr:TagResource") {
+			t.Errorf("tagging denied: want a create without the tag, got %v, and it was said that %v", err, said)
 		}
 	})
 }

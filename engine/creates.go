@@ -225,11 +225,10 @@ func (d *deployment) over(logicalID, typ, physicalID string, err error) {
 	d.creates.fates[logicalID] = fate
 }
 
-// madeNothing tells whether Cloud Control or a handler said that a create failed
-// and left nothing.
+// madeNothing tells whether Cloud Control or a handler said that a create failed.
+// What it left all the same is in the journal.
 func madeNothing(err error) bool {
-	cloud, failed := errors.AsType[*cloudcontrol.FailedError](err)
-	return failed && cloud.Remnant == "" || is[*cloudcontrol.CancelledError](err) || is[*customresource.FailedError](err)
+	return is[*cloudcontrol.FailedError](err) || is[*cloudcontrol.CancelledError](err) || is[*customresource.FailedError](err)
 }
 
 // settleLedger ends the ledger's part of this run.

@@ -50,7 +50,7 @@ func (d *deployment) abandoned(op *state.Operation) bool {
 	}
 	d.world.mu.Lock()
 	defer d.world.mu.Unlock()
-	if row := d.world.record.Row(op.LogicalID); halfMade(op) && row != nil && row.ResourceType == op.ResourceType {
+	if row := d.world.record.Row(op.LogicalID); isCustom(op.ResourceType) && row != nil && row.ResourceType == op.ResourceType {
 		return false // its handler was told before it made that
 	}
 	return !inUse(d.world.record, state.Leftover{LogicalID: op.LogicalID, ResourceType: op.ResourceType, PhysicalID: op.PhysicalID})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
 	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/state"
 )
@@ -42,6 +43,9 @@ func (u *undoing) remakeOld(ctx context.Context, op *state.Operation, req *provi
 	})
 	if partial, ok := errors.AsType[*provider.PartialError](err); ok && made.PhysicalID == "" {
 		made = partial.Made
+	}
+	if left := cloudcontrol.RemnantOf(err); left != "" {
+		made.PhysicalID = left
 	}
 	u.arrive(f, err)
 	if u.creates != nil {

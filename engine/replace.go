@@ -232,10 +232,12 @@ func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, ma
 		d.complete(op)
 	default:
 		err = d.existing(c.LogicalID, c.Type, resolved, err)
-		if id := failedID(c.LogicalID, err); isCustom(c.Type) && id != "" {
+		if id := failedID(c.LogicalID, err); c.Type != nestedType && id != "" {
 			op.PhysicalID, op.IDFromError = id, true
 		}
-		op.DeletionPolicy, _ = d.policies(c.LogicalID)
+		if isCustom(c.Type) || op.PhysicalID == "" { // no policy keeps what Cloud Control left of a create
+			op.DeletionPolicy, _ = d.policies(c.LogicalID)
+		}
 		if old != nil {
 			op.ReplacedID, op.ReplacedType, op.Previous, op.ReplacedDeleted = old.PhysicalID, old.ResourceType, old, d.isCleared(c.LogicalID)
 		}
@@ -249,7 +251,7 @@ func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, ma
 	if old != nil && d.isCleared(c.LogicalID) && !errors.Is(err, errNotBegun) {
 		err = fmt.Errorf("the old %s is deleted already, and making the new one failed: %w", old.PhysicalID, err)
 	}
-	return d.fail(c, made.PhysicalID, err)
+	return d.fail(c, op.PhysicalID, err)
 }
 
 // fail puts a resource's failure into the result. What was let go, or not begun,

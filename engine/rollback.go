@@ -43,7 +43,7 @@ func (d *deployment) undo(ctx context.Context) (stopped bool) {
 	}
 	deleted := d.res.Counts.Deleted
 	failed := len(d.failed)
-	u.undoHandlers(ctx)
+	u.undoHalves(ctx)
 	left := u.operations(ctx, d.completed)
 	d.count(func(n *result.Counts) { n.Deleted = deleted }) // what went with a nested stack is undone, not deleted
 	d.change(func(*state.Record) {})

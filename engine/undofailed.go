@@ -9,15 +9,20 @@ import (
 
 // revertFailed undoes operations that failed, where that is wanted, and returns
 // those that are left. What a nested stack completed before it failed is undone
-// in any case: the operation failed, those did not.
+// in any case: the operation failed, those did not. So is what a failed create
+// made: nothing else would name it any more.
 func (u *undoing) revertFailed(ctx context.Context, failed []*state.Operation) (left []*state.Operation) {
 	for _, op := range slices.Backward(failed) {
-		if !u.alsoFailed && (op.ResourceType != nestedType || op.ChangeType != state.OpUpdate) {
+		if !u.alsoFailed && !halfMade(op) && (op.ResourceType != nestedType || op.ChangeType != state.OpUpdate) {
 			left = append(left, op)
 			continue
 		}
 		err := u.failedOperation(ctx, op)
-		u.reportFailed(op, err)
+		report := u.reportFailed
+		if halfMade(op) {
+			report = u.report
+		}
+		report(op, err)
 		switch {
 		case err != nil && !is[*skip](err):
 			left = append(left, op)
@@ -40,6 +45,8 @@ func (u *undoing) failedOperation(ctx context.Context, op *state.Operation) erro
 		return err
 	case op.ChangeType == state.OpCreate && op.PhysicalID == "":
 		return &skip{reason: "its create failed without an id; if it made something, no record names that"}
+	case halfMade(op) && recorded != nil && u.abandoned(op): // the row is that of what there was before
+		return u.deleteEarlierHalf(ctx, op)
 	case op.ChangeType == state.OpCreate && row == nil:
 		return nil
 	case op.ChangeType == state.OpCreate:

@@ -24,8 +24,8 @@ func (d *deployment) undoPlan(ctx context.Context, record *state.Record, journal
 				inside[op.LogicalID] = add(inside[op.LogicalID], g.RunID)
 			}
 		}
-		if failed {
-			for _, op := range slices.Backward(g.Failed) {
+		for _, op := range slices.Backward(g.Failed) {
+			if failed || halfMade(op) {
 				if row := triedRow(op, record.Row(op.LogicalID)); row != nil && !seen[op.LogicalID] {
 					seen[op.LogicalID] = true
 					p.Changes = append(p.Changes, undoChange(op, row))

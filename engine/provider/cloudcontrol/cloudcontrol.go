@@ -55,7 +55,7 @@ func (p *Provider) Create(ctx context.Context, r *provider.Request) (provider.Cr
 	typ, _ := schema.Lookup(r.Type)
 	want := desired(r, typ)
 	event, err := p.create(ctx, r, want)
-	if refused(err, types.HandlerErrorCodeUnauthorizedTaggingOperation) && tagged(want, r, typ) {
+	if refused(err, types.HandlerErrorCodeUnauthorizedTaggingOperation) && tagged(want, r, typ) && RemnantOf(err) == "" {
 		plain := r.WithoutOwnerTag(err)
 		event, err = p.create(ctx, plain, desired(plain, typ))
 	}

@@ -47,6 +47,9 @@ func (e *FailedError) Error() string {
 	if m := handlerDenied.FindStringSubmatch(message); m != nil && !strings.Contains(strings.ToLower(m[1]), "cloudcontrol") {
 		s += fmt.Sprintf(" (the resource handler of %s was refused by %s, not this run by Cloud Control: the deploying role needs that permission too)", e.Type, m[1])
 	}
+	if e.Remnant != "" {
+		s += fmt.Sprintf("; it left %s behind, which could not be deleted", e.Remnant)
+	}
 	return s
 }
 
@@ -59,9 +62,10 @@ func (e *FailedError) ErrorFault() smithy.ErrorFault { return smithy.FaultUnknow
 func (e *FailedError) HandlerErrorCode() string { return string(e.Code) }
 
 // Terminal is true for what another attempt cannot change: an update that did
-// not stabilize has been made.
+// not stabilize has been made. Nor is a create sent again beside what it left: it
+// would be refused, or make a second one.
 func (e *FailedError) Terminal() bool {
-	return e.Code == types.HandlerErrorCodeNotStabilized && e.Operation == types.OperationUpdate
+	return e.Remnant != "" || e.Code == types.HandlerErrorCodeNotStabilized && e.Operation == types.OperationUpdate
 }
 
 // An OpenError says that a wait was let go while the operation went on. It is
@@ -134,6 +138,14 @@ func unsupported(r *provider.Request, err error) error {
 		return &UnsupportedTypeError{LogicalID: r.LogicalID, Type: r.Type, Err: err}
 	}
 	return err
+}
+
+// RemnantOf is what a failed create left and could not be deleted, "" for nothing.
+func RemnantOf(err error) string {
+	if f, ok := errors.AsType[*FailedError](err); ok {
+		return f.Remnant
+	}
+	return ""
 }
 
 // refused tells whether a handler failed an operation with a code.

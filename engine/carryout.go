@@ -24,6 +24,7 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 			d.tidyLock(ctx)
 		}
 		d.keepReferences()
+		d.tellImports(before.record)
 		err = routine.Try(func() error {
 			d.intend(ctx)
 			err := d.withAssets(ctx, d.execute)
@@ -185,6 +186,14 @@ func (d *deployment) forget() {
 	ctx, cancel := d.e.config.Window.Cleanup(journalLimit)
 	defer cancel()
 	d.settleLedger(ctx)
+	if _ = d.discard(); d.saver.Written() != nil { // it said what the stack imports
+		if d.vacant(ctx, true) {
+			if err := d.removeRecord(ctx, nil); err != nil {
+				d.warn("%v", err)
+			}
+		}
+		return
+	}
 	if d.t.parent == nil {
 		d.releaseUnused(ctx)
 	}

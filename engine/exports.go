@@ -200,6 +200,20 @@ func (s *selected) waitsFor(stack, other string) bool {
 	return visit(stack)
 }
 
+// tellImports has the record say at once what the stack begins to import, beside
+// the work on its resources: who takes an export away, or changes it, asks the
+// records who imports it.
+func (d *deployment) tellImports(before *state.Record) {
+	d.world.mu.Lock()
+	begins := slices.ContainsFunc(d.world.imports, func(i state.Import) bool {
+		return before == nil || !slices.Contains(before.Imports, i)
+	})
+	d.world.mu.Unlock()
+	if begins {
+		d.change(func(*state.Record) {})
+	}
+}
+
 // holdExports is keepExports for what a plan could not tell. It comes when all
 // resources are as they are to be and nothing was deleted yet, so that a
 // rollback loses nothing.

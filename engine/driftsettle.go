@@ -172,8 +172,7 @@ func (c *comparing) revertRow(ctx context.Context, r *result.DriftedResource, ro
 	raw := c.raw[r.LogicalID]
 	req := c.request(r.LogicalID, row.ResourceType)
 	req.PhysicalID, req.Attributes = row.PhysicalID, row.Attributes
-	req.Properties = drift.Apply(clear, baseline, r.Comparison, func(at drift.Path) bool { return !drift.Declares(clear, at) })
-	req.Previous = drift.Apply(clear, raw, r.Comparison, nil)
+	req.Previous, req.Properties = drift.Revert(clear, baseline, raw, r.Comparison)
 	c.name(req)
 
 	was := row.Clone()

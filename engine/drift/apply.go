@@ -37,6 +37,13 @@ func apply(to, from *value.Object, path Path) {
 	}
 }
 
+// Revert returns the update that makes a resource again what its baseline says:
+// from what was read, to what is declared, and to the baseline in the places of
+// which the declaration says nothing.
+func Revert(declared, baseline, read *value.Object, c Comparison) (from, to *value.Object) {
+	return Apply(declared, read, c, nil), Apply(declared, baseline, c, func(at Path) bool { return !Declares(declared, at) })
+}
+
 // Declares tells whether properties say anything at a path, or above it where
 // they have a list or a text.
 func Declares(properties *value.Object, path Path) bool {

@@ -213,6 +213,10 @@ func (c *comparer) value(shape *schema.Property, at place, want, is any) {
 }
 
 func (c *comparer) object(shape *schema.Property, at place, want, is *value.Object) {
+	if was, now := chosen(want), chosen(is); at.schema != "" && was != "" && now != "" && was != now {
+		c.differ(at, want, is)
+		return
+	}
 	whole := closed(shape)
 	if policy(want) || policy(is) {
 		want, is = canonical(want), canonical(is)

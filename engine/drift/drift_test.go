@@ -65,6 +65,8 @@ func TestCompare(t *testing.T) {
 		{name: "what AWS does not tell of what the template declares", typ: "AWS::SQS::Queue", declared: `{"DelaySeconds":5}`, read: `{}`, want: []string{`DelaySeconds: AWS does not tell it`}},
 		{name: "not set and the values for it", typ: "AWS::SQS::Queue", observed: `{"DelaySeconds":0,"FifoQueue":false,"RedrivePolicy":{},"Tags":[],"KmsMasterKeyId":""}`, read: `{}`},
 		{name: "not set, the other way", typ: "AWS::SQS::Queue", observed: `{}`, read: `{"DelaySeconds":0,"FifoQueue":false,"RedrivePolicy":{},"Tags":[],"KmsMasterKeyId":""}`},
+		{name: "a choice that sets nothing", typ: "AWS::WAFv2::WebACL", declared: `{"DefaultAction":{"Block":{}}}`, read: `{"DefaultAction":{"Allow":{}}}`, want: []string{`DefaultAction: {"Block":{}} -> {"Allow":{}}`}},
+		{name: "a choice in a list", typ: "AWS::WAFv2::WebACL", observed: `{"Rules":[{"Name":"a","Action":{"Block":{}}}]}`, read: `{"Rules":[{"Name":"a","Action":{"Count":{}}}]}`, want: []string{`Rules[0].Action: {"Block":{}} -> {"Count":{}}`}},
 		{name: "numbers and switches as text", typ: "AWS::SQS::Queue", declared: `{"DelaySeconds":"5","FifoQueue":"true","VisibilityTimeout":30}`, read: `{"DelaySeconds":5.0,"FifoQueue":true,"VisibilityTimeout":"30"}`},
 		{name: "texts that look like numbers", typ: "AWS::SSM::Parameter", observed: `{"Value":"010"}`, read: `{"Value":"10"}`, want: []string{`Value: "010" -> "10"`}},
 

@@ -9,6 +9,16 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
+// chosen is the name of an object's only member, where that is all that it says:
+// the action {"Block": {}} sets nothing, and is another than {"Allow": {}}.
+func chosen(o *value.Object) string {
+	name, v, _ := o.Sole()
+	if inner, ok := v.(*value.Object); !ok || inner.Len() > 0 {
+		return ""
+	}
+	return name
+}
+
 // vacuous tells whether a value stands for "not set": AWS answers with one, or
 // leaves it out, as it pleases.
 func vacuous(v any) bool {

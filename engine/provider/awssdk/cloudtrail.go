@@ -188,8 +188,8 @@ func trail() provider.Resource {
 	}
 }
 
-// readSelectors reads the selectors of the kinds that the trail was given: every
-// trail has default ones.
+// readSelectors reads the selectors of all kinds: who adds some by hand need not
+// have found any.
 func readSelectors(ctx context.Context, r *provider.Request, props *value.Object, shape *schema.Type) error {
 	add := func(out any) {
 		for name, v := range provider.Unbind(out, shape, provider.Only("EventSelectors", "AdvancedEventSelectors", "InsightSelectors")).All() {
@@ -197,16 +197,11 @@ func readSelectors(ctx context.Context, r *provider.Request, props *value.Object
 		}
 	}
 	name := trailName(r)
-	if r.Properties.Has("EventSelectors") || r.Properties.Has("AdvancedEventSelectors") {
-		out, err := trailClient(r.Session).GetEventSelectors(ctx, &cloudtrail.GetEventSelectorsInput{TrailName: &name})
-		if err != nil {
-			return err
-		}
-		add(out)
+	events, err := trailClient(r.Session).GetEventSelectors(ctx, &cloudtrail.GetEventSelectorsInput{TrailName: &name})
+	if err != nil {
+		return err
 	}
-	if !r.Properties.Has("InsightSelectors") {
-		return nil
-	}
+	add(events)
 	out, err := trailClient(r.Session).GetInsightSelectors(ctx, &cloudtrail.GetInsightSelectorsInput{TrailName: &name})
 	if err != nil {
 		return unlessGone(err, []string{"InsightNotEnabledException"})

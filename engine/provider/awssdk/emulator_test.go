@@ -3,6 +3,8 @@ package awssdk
 import (
 	stdcmp "cmp"
 	"context"
+	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -12,7 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/org/cdkd-action/engine/drift"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/schema"
+	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
 	"github.com/org/cdkd-action/internal/sandbox"
 )
@@ -29,6 +34,11 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if moto.Sandbox != nil {
 		moto.Close()
+		whole := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == ""
+		if left := uncompared(); code == 0 && whole && len(left) > 0 {
+			fmt.Println("drift is looked for, against notCompared, or not looked for in:", left)
+			code = 1
+		}
 	}
 	os.Exit(code)
 }
@@ -121,7 +131,7 @@ func (l life) run(t *testing.T, s *provider.Session) {
 	}
 
 	var id string
-	var attributes, recorded *value.Object
+	var attributes, recorded, before *value.Object // before is what was read last
 	for i, st := range l.steps {
 		r := request()
 		r.Properties = object(t, st.props)
@@ -163,6 +173,7 @@ func (l life) run(t *testing.T, s *provider.Session) {
 				attributes = updated.Attributes
 			}
 		}
+		was := recorded
 		recorded = r.Properties
 		for name, want := range l.attributes {
 			if got, _ := value.Text(attributes.Value(name)); got != want {
@@ -190,6 +201,10 @@ func (l life) run(t *testing.T, s *provider.Session) {
 					t.Errorf("%s: read back %s as %s, want %s", st.name, name, value.JSON(got.Value(name)), value.JSON(want))
 				}
 			}
+			if before != nil {
+				l.drifted(t, st.name, &state.Resource{ResourceType: l.typ, Properties: was, Observed: before}, recorded, got)
+			}
+			before = got
 		}
 	}
 
@@ -212,6 +227,26 @@ func (l life) run(t *testing.T, s *provider.Session) {
 	if l.gone != nil {
 		if err := l.gone(ctx, id); err == nil {
 			t.Error("it is still there after its delete")
+		}
+	}
+}
+
+// drifted fails unless a record that does not know of a step has the properties that
+// the step changed, and no others, drifted (S-317).
+func (l life) drifted(t *testing.T, step string, row *state.Resource, now, read *value.Object) {
+	t.Helper()
+	found, silent := drift.Compare(row, read).Properties(), l.unread
+	if typ, ok := schema.Lookup(l.typ); ok {
+		silent = slices.Concat(silent, typ.WriteOnly)
+	}
+	for _, name := range found {
+		if value.Equal(row.Properties.Value(name), now.Value(name)) {
+			t.Errorf("%s: drift of %s is seen, which the step does not change", step, name)
+		}
+	}
+	for name, v := range now.All() {
+		if row.Properties.Has(name) && !value.Equal(row.Properties.Value(name), v) && !slices.Contains(slices.Concat(found, silent), name) {
+			t.Errorf("%s: no drift of %s is seen, which the step changes", step, name)
 		}
 	}
 }

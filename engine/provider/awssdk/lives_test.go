@@ -48,6 +48,7 @@ func TestLives(t *testing.T) {
 	plan := made(t, s, "AWS::ApiGateway::UsagePlan", "", `{"UsagePlanName": "lives"}`)
 	acl := made(t, s, "AWS::EC2::NetworkAcl", "", fmt.Sprintf(`{"VpcId": %q}`, vpc))
 	made(t, s, "AWS::ECS::Cluster", "lives", `{}`)
+	launch := made(t, s, "AWS::EC2::LaunchTemplate", "lives-launch", fmt.Sprintf(`{"LaunchTemplateName": "lives-launch", "LaunchTemplateData": {"ImageId": %q, "InstanceType": "t3.micro"}}`, anImage))
 	made(t, s, "AWS::Neptune::DBCluster", "lives-graphs", `{}`)
 	global := func(table string) func(context.Context, string) (any, error) {
 		return func(ctx context.Context, id string) (any, error) {
@@ -147,8 +148,8 @@ func TestLives(t *testing.T) {
 			{name: "that does not", props: `{"RepositoryName": "repository", "EmptyOnDelete": true, "Tags": [{"Key": "a", "Value": "2"}]}`},
 		}},
 		"schedule": {typ: "AWS::Scheduler::Schedule", unread: []string{"Target"}, id: "nightly", deletedOnce: true, steps: []step{
-			{name: "at night", props: `{"Name": "nightly", "ScheduleExpression": "rate(1 day)", "FlexibleTimeWindow": {"Mode": "OFF"}, "Target": {"Arn": "arn:aws:sqs:eu-west-1:123456789012:q", "RoleArn": "arn:aws:iam::123456789012:role/r"}}`},
-			{name: "hourly", props: `{"Name": "nightly", "ScheduleExpression": "rate(1 hour)", "Description": "d", "FlexibleTimeWindow": {"Mode": "OFF"}, "Target": {"Arn": "arn:aws:sqs:eu-west-1:123456789012:q", "RoleArn": "arn:aws:iam::123456789012:role/r"}}`},
+			{name: "at night", props: `{"Name": "nightly", "State": "ENABLED", "ScheduleExpression": "rate(1 day)", "FlexibleTimeWindow": {"Mode": "OFF"}, "Target": {"Arn": "arn:aws:sqs:eu-west-1:123456789012:q", "RoleArn": "arn:aws:iam::123456789012:role/r"}}`},
+			{name: "hourly", props: `{"Name": "nightly", "State": "ENABLED", "ScheduleExpression": "rate(1 hour)", "Description": "d", "FlexibleTimeWindow": {"Mode": "OFF"}, "Target": {"Arn": "arn:aws:sqs:eu-west-1:123456789012:q", "RoleArn": "arn:aws:iam::123456789012:role/r"}}`},
 		}},
 		"Glue database": {typ: "AWS::Glue::Database", id: "lives", unread: []string{"CatalogId"}, steps: []step{
 			{name: "described", props: `{"CatalogId": "123456789012", "DatabaseInput": {"Name": "lives", "Description": "one"}}`},
@@ -222,6 +223,14 @@ func TestLives(t *testing.T) {
 				"Replicas": [{"Region": "eu-west-1", "DeletionProtectionEnabled": true, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}, "Tags": [{"Key": "a", "Value": "1"}]}]}`},
 			{name: "not protected", seen: global("everywhere"), want: "false a=2 owned", props: `{"TableName": "everywhere", "BillingMode": "PAY_PER_REQUEST", "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
 				"Replicas": [{"Region": "eu-west-1", "Tags": [{"Key": "a", "Value": "2"}]}], "TimeToLiveSpecification": {"AttributeName": "t", "Enabled": true}}`},
+		}},
+		"public namespace": {typ: "AWS::ServiceDiscovery::PublicDnsNamespace", steps: []step{
+			{name: "described", props: `{"Name": "public.example", "Description": "one", "Tags": [{"Key": "a", "Value": "1"}]}`},
+			{name: "tagged otherwise", props: `{"Name": "public.example", "Description": "one", "Tags": [{"Key": "a", "Value": "2"}]}`},
+		}},
+		"auto scaling group": {typ: "AWS::AutoScaling::AutoScalingGroup", unread: []string{"Cooldown", "LaunchTemplate"}, undeleted: "TargetGroupNotFound: of one that it refused", physical: "lives-group", id: "lives-group", steps: []step{
+			{name: "of none", props: fmt.Sprintf(`{"AutoScalingGroupName": "lives-group", "MinSize": "0", "MaxSize": "1", "LaunchTemplate": {"LaunchTemplateId": %q, "Version": "1"}, "AvailabilityZones": ["eu-west-1a"], "Cooldown": "60", "Tags": [{"Key": "a", "Value": "1", "PropagateAtLaunch": false}]}`, launch)},
+			{name: "of more at most", props: fmt.Sprintf(`{"AutoScalingGroupName": "lives-group", "MinSize": "0", "MaxSize": "2", "LaunchTemplate": {"LaunchTemplateId": %q, "Version": "1"}, "AvailabilityZones": ["eu-west-1a"], "Cooldown": "90", "Tags": [{"Key": "a", "Value": "2", "PropagateAtLaunch": false}]}`, launch)},
 		}},
 		"graph cluster": {typ: "AWS::Neptune::DBCluster", physical: "graphs", id: "graphs", steps: []step{
 			{name: "with backups", props: `{"DBClusterIdentifier": "graphs", "BackupRetentionPeriod": 2, "Tags": [{"Key": "a", "Value": "1"}]}`},

@@ -23,7 +23,9 @@ import (
 // and their answers be heard, in an order that its seed decides. Everything
 // runs in one synctest bubble: what comes next is chosen only when nobody has
 // anything left to do but to wait, and time passes only when the schedule lets
-// it. So a seed always gives the same run.
+// it. A seed gives nearly the same run each time: within an engine the runtime
+// decides which goroutine goes first, at random where it looks for races. What
+// happened is told whole when a run fails.
 type schedule struct {
 	aws    *sandbox.Sandbox
 	random *rand.Rand

@@ -123,10 +123,15 @@ func (d *deployment) dropDone(p *state.Pending, over []*flight) {
 }
 
 // dropOutdated takes out the operations about what the record does not name any
-// more.
-func (d *deployment) dropOutdated(p *state.Pending) {
+// more. closing are this run's, of which the record in the bucket may not say so.
+func (d *deployment) dropOutdated(p *state.Pending, closing []*flight) {
 	p.Operations = slices.DeleteFunc(p.Operations, func(op state.OpenOperation) bool {
 		if op.Malformed != "" || op.Stage != state.StageSettling && op.ChangeType == state.OpCreate {
+			return false
+		}
+		if slices.ContainsFunc(closing, func(f *flight) bool {
+			return f.op.LogicalID == op.LogicalID && f.op.ChangeType == op.ChangeType
+		}) {
 			return false
 		}
 		row := d.world.row(op.LogicalID)

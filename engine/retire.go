@@ -144,6 +144,9 @@ func (d *deployment) takeOut(ctx context.Context, g outgoing, opt graph.Options)
 	}
 	d.retiring = true
 	own := slices.DeleteFunc(slices.Clone(g.order), func(id string) bool { return g.within[id] != nil })
+	if g.old == nil { // old copies are written down already
+		d.noteDeletes(ctx, own, g.rows)
+	}
 	tasks := d.removals(own, g.rows, retry.ForDelete(retry.Classifier{}), g.old)
 	for _, id := range g.order {
 		b := g.within[id]

@@ -146,12 +146,12 @@ func (d *deployment) seal() {
 	defer cancel()
 	d.pending.mu.Lock()
 	let, closing, half := d.pending.let, d.pending.closing, maps.Clone(d.pending.half)
-	touched := d.pending.noted || d.pending.file != nil && len(d.pending.earlier) > 0 || len(d.pending.gone)+len(d.pending.done)+len(let)+len(half)+len(closing) > 0
+	touched := d.pending.noted || d.pending.file != nil && len(d.pending.earlier) > 0 || len(d.pending.gone)+len(d.pending.done)+len(let)+len(half) > 0
 	d.pending.mu.Unlock()
-	if !touched {
+	over := d.recordedFlights(closing)
+	if !touched && len(over) == 0 {
 		return
 	}
-	over := d.recordedFlights(closing)
 	err := d.changePending(ctx, func(p *state.Pending) {
 		d.dropDone(p, over)
 		for _, op := range let {
@@ -161,7 +161,7 @@ func (d *deployment) seal() {
 			p.Enter(half[id])
 		}
 		d.tidyLeftovers(p)
-		d.dropOutdated(p)
+		d.dropOutdated(p, closing)
 		if d.e.config.Window.Interrupted() {
 			p.SealedAt = now().UnixMilli()
 		}
@@ -180,7 +180,7 @@ func (d *deployment) seal() {
 // recordedFlights are those of which the record in the bucket says what came of
 // them.
 func (d *deployment) recordedFlights(closing []*flight) []*flight {
-	if d.saver == nil {
+	if d.saver == nil || len(closing) == 0 {
 		return closing
 	}
 	unwritten := d.unwritten()

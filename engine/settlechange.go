@@ -135,17 +135,19 @@ func (s *settler) lookDeleted(ctx context.Context, op state.OpenOperation, row *
 		}
 	}
 	err = s.read(ctx, row, req)
-	switch {
-	case errors.Is(err, provider.ErrNotFound):
-		return true, "it is deleted", nil
-	case err != nil:
+	if err != nil && !errors.Is(err, provider.ErrNotFound) {
 		return false, fmt.Sprintf("whether it is deleted could not be read: %v", err), nil
 	}
+	var held *provider.Holder // what reads types that have no reader of their own may not see
 	if driver != nil && driver.Resource().Lookup != nil {
 		s.name(req)
-		if held, err := driver.Lookup(ctx, req); err == nil && held != nil && held.Created.After(time.UnixMilli(op.StartedAt).Add(time.Minute)) {
-			return true, "it is deleted, and somebody else made one of the same name since", nil
-		}
+		held, _ = driver.Lookup(ctx, req)
+	}
+	switch {
+	case held != nil && held.Created.After(time.UnixMilli(op.StartedAt).Add(time.Minute)):
+		return true, "it is deleted, and somebody else made one of the same name since", nil
+	case err != nil && (held == nil || !state.SameResource(row.ResourceType, held.PhysicalID, row.PhysicalID)):
+		return true, "it is deleted", nil
 	}
 	return false, "it is still there, and the plan decides again", nil
 }

@@ -188,7 +188,7 @@ func (s *settler) amendJournal(ctx context.Context, verdicts []verdict) error {
 			g.Failed = slices.DeleteFunc(g.Failed, func(op *state.Operation) bool {
 				return op.LogicalID == v.op.LogicalID && op.ChangeType == v.op.ChangeType
 			})
-			if v.made != nil {
+			if v.made != nil && !undoneCreate(g, v.made) {
 				g.Operations = append(g.Operations, v.made)
 			}
 			changed = true
@@ -199,4 +199,11 @@ func (s *settler) amendJournal(ctx context.Context, verdicts []verdict) error {
 	}
 	journal.Segments = slices.DeleteFunc(journal.Segments, func(g *state.Segment) bool { return len(g.Operations)+len(g.Failed) == 0 })
 	return s.place.WriteJournal(ctx, journal)
+}
+
+// undoneCreate tells whether a delete is that of what the same run made.
+func undoneCreate(g *state.Segment, op *state.Operation) bool {
+	return op.ChangeType == state.OpDelete && slices.ContainsFunc(g.Operations, func(o *state.Operation) bool {
+		return o.LogicalID == op.LogicalID && o.PhysicalID == op.PhysicalID
+	})
 }

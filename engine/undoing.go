@@ -73,6 +73,7 @@ var errStopped = errors.New("the rollback was stopped before its turn came")
 func (u *undoing) operations(ctx context.Context, completed []*state.Operation) (left []*state.Operation) {
 	stop, done := u.stopping(false)
 	defer done()
+	u.noteUndoing(ctx, completed)
 	created, order := map[string]*state.Operation{}, []string{}
 	if u.own {
 		u.putBack(ctx, stop, false)

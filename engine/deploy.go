@@ -197,6 +197,8 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	if before, err = d.settleOpen(reads, before, false); err != nil {
 		return err
 	}
+	d.custody = d.e.custodyOf(d.runID)
+	defer d.surveyEarly(reads, before.record)()
 	begun := false
 	defer func() {
 		if !begun {

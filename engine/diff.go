@@ -92,6 +92,7 @@ func (d *deployment) rehearse(ctx context.Context) error {
 	if held != nil && !held.Expired(now()) {
 		d.warn("%v: this plan may be out of date", d.place.Held(*held))
 	}
+	defer d.surveyEarly(ctx, record)()
 	if err := d.makePlan(ctx, record); err != nil {
 		return err
 	}

@@ -146,6 +146,24 @@ func (d *deployment) mayTakeName(ctx context.Context, logicalID, typ string, nam
 	return nil
 }
 
+// surveyEarly begins to read the records of the bucket for a stack that is new and
+// declares a name that may be another's: beside the planning it costs no time. wait
+// returns when that is over.
+func (d *deployment) surveyEarly(ctx context.Context, record *state.Record) (wait func()) {
+	d.custody.note(d.ref(), record)
+	var wg routine.Group
+	declares := func(r *template.Resource) bool {
+		return d.onTrial(r.LogicalID, &state.Resource{ResourceType: r.Type}) && !plan.PhysicalName(d.t.Name, r.LogicalID, r.Type, r.Properties).Generated
+	}
+	if record == nil && slices.ContainsFunc(d.t.Template.Resources, declares) {
+		wg.Go(func() {
+			// Whoever needs it asks again, and is told of the error.
+			_, _ = d.custody.survey(ctx, d.store, d.warn)
+		})
+	}
+	return wg.Wait
+}
+
 // foreseeTaken marks, in a plan that is not carried out, the creates that a deploy
 // will refuse because another stack has the name.
 func (d *deployment) foreseeTaken(ctx context.Context) error {
@@ -249,6 +267,13 @@ func (c *custody) records(ctx context.Context, store *state.Store, live map[stat
 		}
 	}
 	return records, nil
+}
+
+// note keeps a record that was read elsewhere, so that it is not read again.
+func (c *custody) note(ref state.Ref, record *state.Record) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	c.others[ref] = record
 }
 
 // survey are the records of all stacks of the bucket, read once a run. Of those

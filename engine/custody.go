@@ -66,10 +66,18 @@ func newCustody() *custody {
 
 func (d *deployment) ref() state.Ref { return state.Ref{Stack: d.t.Name, Region: d.t.Region} }
 
+// shareCustody has the stack know what the others of its run have, and wait for
+// them.
+func (d *deployment) shareCustody() {
+	if d.custody == nil {
+		d.custody = d.e.custodyOf(d.runID)
+	}
+}
+
 // enroll lets the other stacks of the run see what the stack has, and means to
 // do with it, from now on.
 func (d *deployment) enroll() {
-	d.custody = d.e.custodyOf(d.runID)
+	d.shareCustody()
 	d.custody.mu.Lock()
 	defer d.custody.mu.Unlock()
 	d.custody.live[d.ref()] = member{d, d.planned}

@@ -112,7 +112,7 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 	opt.share = share(opt.Concurrency)
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target, _ func()) *result.Stack {
 		d := &deployment{
-			e: e, t: t, opt: opt, store: store, runID: run.RunID, run: sel,
+			e: e, t: t, opt: opt, store: store, runID: run.RunID, run: sel, custody: e.custodyOf(run.RunID),
 			place: store.Stack(t.Name, t.Region), res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
 		}
 		d.router = e.router(d)
@@ -197,7 +197,6 @@ func (d *deployment) deploy(ctx context.Context) (err error) {
 	if before, err = d.settleOpen(reads, before, false); err != nil {
 		return err
 	}
-	d.custody = d.e.custodyOf(d.runID)
 	defer d.surveyEarly(reads, before.record)()
 	begun := false
 	defer func() {

@@ -354,7 +354,7 @@ func (d *deployment) knowRecord(ctx context.Context, record *state.Record) error
 		return err
 	}
 	d.scope, err = t.Bind(ctx, d.environment(), nil, d.world, template.Secrets(d.e.config.Secrets))
-	d.custody = d.e.custodyOf(d.runID)
+	d.shareCustody()
 	return err
 }
 

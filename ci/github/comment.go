@@ -104,8 +104,8 @@ func (c *client) keep(ctx context.Context, pr PullRequest, opt Options, own repo
 			return nil, nil
 		}
 		anew := before == nil || opt.Repost && made == nil && !slices.ContainsFunc(sections, func(s report.Section) bool { return s.Run == own.Run })
-		if anew {
-			sections = nil
+		if anew { // of the same run, some jobs may have been run again
+			sections = slices.DeleteFunc(sections, func(s report.Section) bool { return runOf(s) != runOf(own) })
 		}
 		sections = report.With(sections, own)
 		text := mark + report.Compose(sections, own.Head, report.CommentLimit-len(mark), opt.Rest)
@@ -145,6 +145,12 @@ func (c *client) keep(ctx context.Context, pr PullRequest, opt Options, own repo
 		}
 	}
 	return last, failure
+}
+
+// runOf is the workflow run that wrote a section, whichever attempt it was.
+func runOf(s report.Section) string {
+	run, _, _ := strings.Cut(s.Run, ".")
+	return run
 }
 
 // pause waits for about d. It tells whether there is time left to do anything

@@ -272,6 +272,25 @@ func TestPatience(t *testing.T) {
 		l.Next(limited("0"))
 		must(t)(l.comment(t, "ghs_write", "", "x"))
 	})
+	for name, header := range map[string][2]string{
+		"429 with a time to wait": {"Retry-After", "0"},
+		"429 until the reset":     {"X-RateLimit-Reset", fmt.Sprint(time.Now().Add(-time.Second).Unix())},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.Next(func(w http.ResponseWriter, _ *http.Request) bool {
+				w.Header().Set("X-RateLimit-Remaining", "0")
+				w.Header().Set(header[0], header[1])
+				w.WriteHeader(http.StatusTooManyRequests)
+				fmt.Fprint(w, `{"message":"slow down"}`)
+				return true
+			})
+			must(t)(l.comment(t, "ghs_write", "", "x"))
+			if got := l.bodies(); len(got) != 1 {
+				t.Errorf("comments %q", got)
+			}
+		})
+	}
 	t.Run("a long one is not, and is no refusal", func(t *testing.T) {
 		l := newLab(t)
 		l.Next(limited("600"))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/google/go-github/v60/github"
@@ -78,7 +79,23 @@ func patience(err error) (time.Duration, bool) {
 	if e, ok := errors.AsType[*github.RateLimitError](err); ok {
 		return time.Until(e.Rate.Reset.Time), true
 	}
+	if e, ok := errors.AsType[*github.ErrorResponse](err); ok && e.Response != nil && e.Response.StatusCode == http.StatusTooManyRequests {
+		return limited(e.Response.Header), true
+	}
 	return 0, false
+}
+
+// limited is how long an answer with the status 429, which the client library does
+// not tell from others, asks to wait.
+// https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#exceeding-the-rate-limit
+func limited(h http.Header) time.Duration {
+	if after, err := strconv.Atoi(h.Get("Retry-After")); err == nil {
+		return time.Duration(after) * time.Second
+	}
+	if reset, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64); err == nil && h.Get("X-RateLimit-Remaining") == "0" {
+		return time.Until(time.Unix(reset, 0))
+	}
+	return time.Minute
 }
 
 func failedThere(err error) bool {

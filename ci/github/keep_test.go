@@ -132,6 +132,11 @@ func TestRepost(t *testing.T) {
 	if d := cmp.Diff([]bool{true, false, false}, hidden); d != "" {
 		t.Errorf("folded away (-want +got):\n%s", d)
 	}
+	// Of the same run some jobs are run again: the others' sections move along.
+	run("2.2", "b")
+	if d := cmp.Diff("github-actions[bot]: 2.1a, 2.2b", l.bodies()[3]); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
 }
 
 func TestOnlyChanges(t *testing.T) {

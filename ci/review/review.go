@@ -88,6 +88,9 @@ func rows(p *plan.Plan, prefix string) []Row {
 // workflow that hands an empty text on has approved nothing.
 func Digest(plans []Plan) string {
 	h := sha256.New()
+	if len(plans) == 0 {
+		fmt.Fprintln(h, "nothing to do")
+	}
 	for _, p := range plans {
 		fmt.Fprintf(h, "%d:%s%d:%s%s\n", len(p.Stack), p.Stack, len(p.Region), p.Region, p.Digest)
 	}

@@ -34,7 +34,8 @@ func (s *step) name(run *result.Run, scope string) ([]review.Plan, error) {
 		return nil, err
 	}
 	s.shown = plans
-	if !slices.ContainsFunc(run.Stacks, func(st *result.Stack) bool { return st.Plan != nil && st.Plan.FromTemplates }) {
+	// Neither templates nor a plan that could not be made can be approved.
+	if !slices.ContainsFunc(run.Stacks, func(st *result.Stack) bool { return st.Plan == nil || st.Plan.FromTemplates }) {
 		run.PlanDigest = review.Digest(plans)
 	}
 	return plans, nil

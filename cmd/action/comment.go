@@ -22,7 +22,7 @@ import (
 // notice and changes nothing else. It tells whether nothing is left to try: a
 // cancelled step may have no time for it.
 func (s *step) comment(run *result.Run) (over bool) {
-	if s.in.Comment == ci.CommentOff || s.in.GitHubToken == "" || s.in.Command == ci.Check {
+	if s.in.Comment == ci.CommentOff || s.in.Command == ci.Check || s.in.GitHubToken == "" && !s.surface.InStep() {
 		return true
 	}
 	opt := s.commentOptions()

@@ -96,6 +96,7 @@ func (c *computation) output(name string, o Output, export bool) (OutputChange, 
 		change.Unresolved = c.replacing(o.References)
 		return change, change.Unresolved
 	}
+	change.Unresolved = c.mayReplace(o.References) // what it refers to has another id then
 	return change, true
 }
 
@@ -103,6 +104,13 @@ func (c *computation) moving(refs []Reference) bool {
 	return slices.ContainsFunc(refs, func(ref Reference) bool {
 		r := c.byID[ref.LogicalID]
 		return r != nil && r.Action != NoChange
+	})
+}
+
+func (c *computation) mayReplace(refs []Reference) bool {
+	return c.replacing(refs) || slices.ContainsFunc(refs, func(ref Reference) bool {
+		r := c.byID[ref.LogicalID]
+		return r != nil && r.Action == MayReplace
 	})
 }
 

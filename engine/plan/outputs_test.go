@@ -52,6 +52,12 @@ func TestOutputs(t *testing.T) {
 		{"an equal value that a replacement will change", `{"A":"arn"}`, nil, true, false,
 			[]Output{{Name: "A", Value: "arn", References: []Reference{{"R", "Arn"}}}},
 			[]OutputChange{{Name: "A", Action: Update, Old: "arn", New: "arn", HasOld: true, HasNew: true, Unresolved: true}}},
+		{"another value, and a new output, of what a replacement will change", `{"A":"arn"}`, nil, true, false,
+			[]Output{{Name: "A", Value: "x-arn", References: []Reference{{"R", "Arn"}}}, {Name: "B", Value: "arn", References: []Reference{{"R", "Arn"}}}},
+			[]OutputChange{
+				{Name: "A", Action: Update, Old: "arn", New: "x-arn", HasOld: true, HasNew: true, Unresolved: true},
+				{Name: "B", Action: Create, New: "arn", HasNew: true, Unresolved: true},
+			}},
 		{"an output that cannot be told is not removed", `{"A":"arn"}`, nil, false, false,
 			[]Output{{Name: "A", Value: parse(t, unresolvedValue), Unresolved: true}},
 			nil},

@@ -120,7 +120,14 @@ func Difference(reviewed, now []Plan) []string {
 		case reviewed[before].Digest != n.Digest:
 			lines := differing(reviewed[before].Rows, n.Rows)
 			if len(lines) == 0 {
-				lines = []string{"  the same changes, with other values"}
+				lines = []string{"  the same changes, with other values in one of them:"}
+				const most = 20
+				for _, r := range n.Rows[:min(most, len(n.Rows))] {
+					lines = append(lines, fmt.Sprintf("  %s (%s): %s", r.LogicalID, r.Type, what(r)))
+				}
+				if more := len(n.Rows) - most; more > 0 {
+					lines = append(lines, fmt.Sprintf("  and %d more", more))
+				}
 			}
 			out = append(append(out, name+":"), lines...)
 		}

@@ -68,7 +68,8 @@ func TestDifference(t *testing.T) {
 		{"less than was reviewed", run(queue("2"), other), run(queue("2")), nil},
 		{"never reviewed", run(), run(queue("2")), []string{
 			"Shop in eu-west-1: was not to be changed when it was reviewed, or was not reviewed", "+ Queue (AWS::SQS::Queue): update of DelaySeconds, which was not reviewed"}},
-		{"another value", run(queue("2")), run(queue("3")), []string{"Shop in eu-west-1:", "  the same changes, with other values"}},
+		{"another value", run(queue("2")), run(queue("3")), []string{"Shop in eu-west-1:",
+			"  the same changes, with other values in one of them:", "  Queue (AWS::SQS::Queue): update of DelaySeconds"}},
 		{"another action, and one more", run(queue("2")), run(grown), []string{"Shop in eu-west-1:",
 			"! Queue (AWS::SQS::Queue): reviewed was update of DelaySeconds, now it is replace of DelaySeconds", "+ Same (AWS::SQS::Queue): delete, which was not reviewed"}},
 		{"one less", run(grown), run(queue("2")), []string{"Shop in eu-west-1:",

@@ -43,6 +43,7 @@ type slow struct {
 	events     []map[string]any // that the handler was sent, not answered yet
 	things     map[string]bool  // that the handler made, by stack and id
 	log        bytes.Buffer
+	hear       func(engine.Event) // nil: nobody
 }
 
 const (
@@ -133,6 +134,9 @@ func (s *slow) run() *slowRun {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			fmt.Fprintf(&s.log, "%s %s %s\n", ev.Kind, ev.LogicalID, ev.Text)
+			if s.hear != nil {
+				s.hear(ev)
+			}
 		},
 	})
 	return r

@@ -404,6 +404,8 @@ func (s *settler) search(ctx context.Context, op state.OpenOperation, req *provi
 		if waited || left <= 0 {
 			return finding{text: "its create made nothing", again: again}, nil
 		}
+		s.observe(Event{Kind: Notice, LogicalID: op.LogicalID, Type: op.ResourceType, Text: fmt.Sprintf(
+			"its create was sent, and nothing is there: as it may still arrive, it is looked for again at %s", now().Add(left).UTC().Format(time.TimeOnly+" UTC"))})
 		if err := provider.Sleep(ctx, s.e.config.Window.Draining(), left); err != nil {
 			return finding{}, err
 		}

@@ -123,7 +123,7 @@ func object(t *testing.T, text string) *value.Object {
 
 func (l life) run(t *testing.T, s *provider.Session) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // on a machine with much else to do
 	defer cancel()
 	d := provider.Drive(describe(t, l.typ), nil)
 	request := func() *provider.Request {

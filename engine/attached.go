@@ -18,38 +18,30 @@ import (
 // name, nothing that is recorded of them tells that they are gone, so they are put
 // again as soon as it is there.
 
-// attachments are the properties by which types say what they are put on, beside
-// those whose descriptions say it.
-var attachments = map[string][]string{
-	"AWS::IAM::InstanceProfile": {"Roles"},
-	"AWS::IAM::ManagedPolicy":   {"Roles", "Users", "Groups"},
-	"AWS::Lambda::Permission":   {"FunctionName"},
-	"AWS::Lambda::Url":          {"TargetFunctionArn"},
-	"AWS::Logs::LogStream":      {"LogGroupName"},
-}
-
-// outlive are those of them that stay when what they are put on goes: only the
-// attachment is gone.
-var outlive = []string{"AWS::IAM::InstanceProfile", "AWS::IAM::ManagedPolicy"}
-
-func (d *deployment) putOn(typ string) []string {
-	if driver := d.router.Driver(typ); driver != nil && driver.Resource().PutOn != nil {
-		return driver.Resource().PutOn
+// goesWith are the properties by which a type says with what it goes.
+func (d *deployment) goesWith(typ string) []string {
+	driver := d.router.Driver(typ)
+	if driver == nil {
+		return nil
 	}
-	return attachments[typ]
+	if with := driver.Resource().GoesWith; with != nil {
+		return with
+	}
+	return driver.Resource().PutOn
 }
 
 // reattach puts again what was put on a resource that was made just now. tell takes
 // what cannot be.
 func (d *deployment) reattach(ctx context.Context, logicalID string, tell func(logicalID string, row *state.Resource, err error)) {
-	d.world.mu.Lock()
-	owner := d.world.record.Row(logicalID)
+	owner := d.world.row(logicalID)
+	if owner == nil || !d.isPlace(owner) || d.heir(logicalID, owner, nil) != "" { // the last was there all along
+		return
+	}
 	var ids []string
-	if owner != nil && d.isPlace(owner) {
-		for _, id := range d.world.record.LogicalIDs() {
-			if row := d.world.record.Row(id); id != logicalID && d.isOn(row, owner) {
-				ids = append(ids, id)
-			}
+	d.world.mu.Lock()
+	for _, id := range d.world.record.LogicalIDs() {
+		if row := d.world.record.Row(id); id != logicalID && d.isOn(row, owner) {
+			ids = append(ids, id)
 		}
 	}
 	d.world.mu.Unlock()
@@ -76,7 +68,7 @@ func (d *deployment) reattachNow(ctx context.Context, logicalID string) (failed 
 
 // isOn tells whether a row's resource is put on another's.
 func (d *deployment) isOn(row, owner *state.Resource) bool {
-	return slices.ContainsFunc(d.putOn(row.ResourceType), func(property string) bool {
+	return slices.ContainsFunc(d.goesWith(row.ResourceType), func(property string) bool {
 		_, found := apartFrom(row.Properties.Value(property), owner)
 		return found
 	})
@@ -115,9 +107,9 @@ func (d *deployment) putAgain(ctx context.Context, logicalID string, row, owner 
 	ev := Event{Action: plan.Update, LogicalID: logicalID, Type: row.ResourceType, PhysicalID: row.PhysicalID, Rollback: d.unmaking}
 	err = d.operation(ctx, ev, d.limit(row.ResourceType), func(ctx context.Context) (string, error) {
 		p := d.provider(decision, retry.ForCreate(retry.Classifier{}))
-		if slices.Contains(outlive, row.ResourceType) {
+		if d.router.Driver(row.ResourceType).Resource().Outlives {
 			req.PhysicalID, req.Previous, req.Unsure = row.PhysicalID, row.Properties.Clone(), true
-			for _, property := range d.putOn(row.ResourceType) {
+			for _, property := range d.goesWith(row.ResourceType) {
 				if rest, found := apartFrom(row.Properties.Value(property), owner); found {
 					req.Previous.Set(property, rest)
 				}

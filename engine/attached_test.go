@@ -107,6 +107,17 @@ func TestAttachedAgain(t *testing.T) {
 			v.write(parked{"On": attachedTemplate})
 			return v.deployTo(func(*engine.DeployOptions) {})
 		},
+		"a new logical id, under which all of it stays": func(t *testing.T, v *van) *result.Run {
+			v.write(parked{"On": strings.NewReplacer(`"Q":`, `"Renamed":`, `"Ref": "Q"`, `"Ref": "Renamed"`, `["Q",`, `["Renamed",`).Replace(attachedTemplate)})
+			v.mu.Lock()
+			v.events = nil
+			v.mu.Unlock()
+			run := v.deployTo(func(*engine.DeployOptions) {})
+			if v.said("put again") != 0 {
+				t.Error("something is said to be put again")
+			}
+			return run
+		},
 		"deleted by hand, and forgotten": func(t *testing.T, v *van) *result.Run {
 			ctx, cfg := t.Context(), v.aws.Config()
 			queues := sqs.NewFromConfig(cfg)

@@ -19,7 +19,7 @@ import (
 // onTrial tells whether the create of a row may have been answered with what was
 // there: it is an upsert. That its name was looked up before, and was free, says
 // nothing of who made it since.
-func (d *deployment) onTrial(_ string, row *state.Resource) bool {
+func (d *deployment) onTrial(row *state.Resource) bool {
 	driver := d.router.Driver(row.ResourceType)
 	return driver != nil && row.ProvisionedBy != state.ByCloudControl &&
 		(driver.Resource().Lookup != nil || driver.Resource().PutOn != nil)
@@ -27,7 +27,7 @@ func (d *deployment) onTrial(_ string, row *state.Resource) bool {
 
 // sentCreate is what the ledger says of a create of a row that is on trial.
 func (d *deployment) sentCreate(ctx context.Context, logicalID string, row *state.Resource) (authorship.Create, bool) {
-	if !d.onTrial(logicalID, row) {
+	if !d.onTrial(row) {
 		return authorship.Create{}, false
 	}
 	entry, tag := d.ledger(ctx).Sent(logicalID)
@@ -49,7 +49,7 @@ func (d *deployment) createOf(ctx context.Context, logicalID string, row *state.
 // doubt says why a row that a create made is not to be deleted with it, "" when
 // it may be. began is when the run that sent the create began.
 func (d *deployment) doubt(ctx context.Context, logicalID string, row *state.Resource, began time.Time) (string, error) {
-	if !d.onTrial(logicalID, row) {
+	if !d.onTrial(row) {
 		return "", nil
 	}
 	return d.doubtOf(ctx, logicalID, row, d.createOf(ctx, logicalID, row, began))
@@ -131,7 +131,7 @@ func thingOf(row *state.Resource) thing { return thing{typ: row.ResourceType, na
 func (d *deployment) lookOver(ctx context.Context, rows map[string]*state.Resource) {
 	byType := map[string][]string{}
 	for _, id := range sortedKeys(rows) {
-		if row := rows[id]; d.onTrial(id, row) && d.router.Driver(row.ResourceType).Resource().Lookups != nil {
+		if row := rows[id]; d.onTrial(row) && d.router.Driver(row.ResourceType).Resource().Lookups != nil {
 			byType[row.ResourceType] = append(byType[row.ResourceType], id)
 		}
 	}

@@ -252,7 +252,7 @@ func (d *deployment) settlementOf(whole bool) state.Settlement {
 	}
 	if !whole {
 		s.Keep = func(logicalID string, row *state.Resource) bool {
-			return d.onTrial(logicalID, row) && !d.wasRemade(logicalID)
+			return d.onTrial(row) && !d.wasRemade(logicalID)
 		}
 	}
 	if d.e.config.Window.Interrupted() {

@@ -97,7 +97,7 @@ func (d *deployment) mayTakeName(ctx context.Context, logicalID, typ string, nam
 		}
 	}
 	var all []state.Surveyed
-	if d.onTrial(logicalID, wanted) {
+	if d.onTrial(wanted) {
 		var err error
 		if all, err = d.custody.survey(ctx, d.store, d.warn); err != nil {
 			return err
@@ -153,7 +153,7 @@ func (d *deployment) surveyEarly(ctx context.Context, record *state.Record) (wai
 	d.custody.note(d.ref(), record)
 	var wg routine.Group
 	declares := func(r *template.Resource) bool {
-		return d.onTrial(r.LogicalID, &state.Resource{ResourceType: r.Type}) && !plan.PhysicalName(d.t.Name, r.LogicalID, r.Type, r.Properties).Generated
+		return d.onTrial(&state.Resource{ResourceType: r.Type}) && !plan.PhysicalName(d.t.Name, r.LogicalID, r.Type, r.Properties).Generated
 	}
 	if record == nil && slices.ContainsFunc(d.t.Template.Resources, declares) {
 		wg.Go(func() {

@@ -30,7 +30,7 @@ func (u *undoing) letGo(ctx context.Context, op *state.Operation, row *state.Res
 		}
 	}
 	doubt := ""
-	if u.onTrial(op.LogicalID, row) {
+	if u.onTrial(row) {
 		var err error
 		if doubt, err = u.doubtOf(ctx, op.LogicalID, row, sent); err != nil {
 			doubt = err.Error() // it is not asked again

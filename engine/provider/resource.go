@@ -81,7 +81,12 @@ type Resource struct {
 	// the properties that say what the resource is put on. Types with a Lookup do
 	// so too, and are told by that.
 	PutOn []string
-	// Leads names the properties of such a type that say what it leads to: leading
+	// GoesWith names the properties that say with what AWS deletes the resource, and
+	// with which it has to be put again; nil: those of PutOn. Outlives tells that
+	// only the attachment goes.
+	GoesWith []string
+	Outlives bool
+	// Leads names the properties of a type with PutOn that say what it leads to: leading
 	// to what the stack made itself, it cannot have been there before either.
 	Leads []string
 

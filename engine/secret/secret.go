@@ -192,38 +192,35 @@ func parts(plaintext string) []string {
 // ones stand in every second text.
 const longEnough = 2 * shortest
 
-// values are the texts in a plaintext that is a JSON document.
+// values are the texts in a plaintext that is a JSON object or list, and in such
+// documents within.
 func values(plaintext string) (all []string) {
 	var document any
 	if json.Unmarshal([]byte(plaintext), &document) != nil {
 		return nil
 	}
-	switch v := document.(type) {
-	case []any:
-		for _, v := range v {
-			all = append(all, valuesOf(v)...)
+	var collect func(v any)
+	collect = func(v any) {
+		switch v := v.(type) {
+		case string:
+			if len(v) >= longEnough {
+				all = append(all, v)
+			}
+			all = append(all, values(v)...)
+		case []any:
+			for _, v := range v {
+				collect(v)
+			}
+		case map[string]any:
+			for _, v := range v {
+				collect(v)
+			}
 		}
-	case map[string]any:
-		for _, v := range v {
-			all = append(all, valuesOf(v)...)
-		}
+	}
+	if _, text := document.(string); !text {
+		collect(document)
 	}
 	return all
-}
-
-func valuesOf(v any) (all []string) {
-	text, ok := v.(string)
-	if !ok {
-		inner, err := json.Marshal(v)
-		if err != nil {
-			return nil
-		}
-		return values(string(inner))
-	}
-	if len(text) >= longEnough {
-		all = append(all, text)
-	}
-	return append(all, values(text)...)
 }
 
 // spellings are the ways in which other text may hold a plaintext: as it is,

@@ -41,7 +41,8 @@ func managedPolicy() provider.Resource {
 		}
 	}
 	return provider.Resource{
-		Type:       "AWS::IAM::ManagedPolicy",
+		Type:     "AWS::IAM::ManagedPolicy",
+		GoesWith: []string{"Roles", "Users", "Groups"}, Outlives: true,
 		Name:       "ManagedPolicyName",
 		Inputs:     []provider.Input{createPolicyInput},
 		Satellites: []provider.Satellite{attachments(roles), attachments(users), attachments(groups)},

@@ -135,8 +135,9 @@ func readRole(ctx context.Context, r *provider.Request) (*value.Object, error) {
 // An instance profile is known by its name and holds one role at most.
 func instanceProfile() provider.Resource {
 	return provider.Resource{
-		Type:   "AWS::IAM::InstanceProfile",
-		Name:   "InstanceProfileName",
+		Type:     "AWS::IAM::InstanceProfile",
+		Name:     "InstanceProfileName",
+		GoesWith: []string{"Roles"}, Outlives: true,
 		Inputs: []provider.Input{createInstanceProfileInput},
 		Satellites: []provider.Satellite{{
 			Properties: []string{"Roles"},

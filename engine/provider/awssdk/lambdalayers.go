@@ -108,9 +108,10 @@ func functionURL() provider.Resource {
 		return name, qualifier
 	}
 	return provider.Resource{
-		Type:    "AWS::Lambda::Url",
-		Inputs:  []provider.Input{createURLInput},
-		Updates: []provider.Input{updateURLInput},
+		Type:     "AWS::Lambda::Url",
+		GoesWith: []string{"TargetFunctionArn"},
+		Inputs:   []provider.Input{createURLInput},
+		Updates:  []provider.Input{updateURLInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			out, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).CreateFunctionUrlConfig, createURLInput)
 			if err != nil {

@@ -41,8 +41,9 @@ func statementID(r *provider.Request) string {
 // bar before it.
 func permission() provider.Resource {
 	return provider.Resource{
-		Type:   "AWS::Lambda::Permission",
-		Inputs: []provider.Input{addPermissionInput},
+		Type:     "AWS::Lambda::Permission",
+		GoesWith: []string{"FunctionName"},
+		Inputs:   []provider.Input{addPermissionInput},
 		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
 			_, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).AddPermission, addPermissionInput)
 			if err != nil {

@@ -18,12 +18,13 @@ var createLogStreamInput = provider.Bind[logs.CreateLogStreamInput]()
 func logStream() provider.Resource {
 	k := composite{"LogGroupName", "LogStreamName"}
 	return partOf(k, provider.Resource{
-		Type:   "AWS::Logs::LogStream",
-		Name:   "LogStreamName",
-		Inputs: []provider.Input{createLogStreamInput},
-		Create: k.made(provider.Call(logsOnce, (*logs.Client).CreateLogStream, createLogStreamInput)),
-		Delete: provider.Call(logsClient, (*logs.Client).DeleteLogStream, provider.Bind[logs.DeleteLogStreamInput]()),
-		Gone:   logsGone,
+		Type:     "AWS::Logs::LogStream",
+		GoesWith: []string{"LogGroupName"},
+		Name:     "LogStreamName",
+		Inputs:   []provider.Input{createLogStreamInput},
+		Create:   k.made(provider.Call(logsOnce, (*logs.Client).CreateLogStream, createLogStreamInput)),
+		Delete:   provider.Call(logsClient, (*logs.Client).DeleteLogStream, provider.Bind[logs.DeleteLogStreamInput]()),
+		Gone:     logsGone,
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			group, name := text(r.Properties, "LogGroupName"), text(r.Properties, "LogStreamName")
 			// Sorted by name, so that of those that begin with it the name itself is first.

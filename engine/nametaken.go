@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,12 +82,11 @@ func (d *deployment) mayTakeName(ctx context.Context, logicalID, typ string, nam
 	live := map[state.Ref]member{}
 	for _, other := range d.custody.stacks() {
 		live[other.ref()] = other
-	}
-	for _, other := range live {
-		if near(other.ref()) {
-			if id := other.keeping(named); id != "" {
-				return held(other.ref(), id, true)
-			}
+		if !near(other.ref()) {
+			continue
+		}
+		if id := other.keeping(named); id != "" {
+			return held(other.ref(), id, true)
 		}
 	}
 	// The others, those nested in what there is included, are as recorded.
@@ -106,32 +106,22 @@ func (d *deployment) mayTakeName(ctx context.Context, logicalID, typ string, nam
 			waiting = append(waiting, d.run.apart...)
 		}
 	}
+	waiting = slices.DeleteFunc(waiting, func(s idle) bool { return s.ref.Region != d.t.Region && !global(typ) })
+	var taken error
 	ofApp := map[state.Ref]bool{d.ref(): true}
-	for len(waiting) > 0 {
-		waiting = slices.DeleteFunc(waiting, func(s idle) bool { return s.ref.Region != d.t.Region && !global(typ) })
-		records, err := d.custody.records(ctx, d.store, live, waiting)
-		if err != nil {
-			return err
+	err := d.eachIdle(ctx, live, waiting, func(s idle, record *state.Record) {
+		ofApp[s.ref] = true
+		if _, isLive := live[s.ref]; isLive || !near(s.ref) {
+			return
 		}
-		var next []idle
-		for i, s := range waiting {
-			ofApp[s.ref] = true
-			for _, id := range records[i].LogicalIDs() {
-				row := records[i].Row(id)
-				_, isLive := live[s.ref]
-				switch {
-				case row.ResourceType == nestedType:
-					n := idle{ref: state.Ref{Stack: s.ref.Stack + "~" + id, Region: s.ref.Region}}
-					if t := s.nested[id]; t != nil {
-						n.template, n.nested = t.Template, t.Nested
-					}
-					next = append(next, n)
-				case !isLive && near(s.ref) && named(row) && keptBy(s.template, id, typ, name):
-					return held(s.ref, id, true)
-				}
+		for _, id := range record.LogicalIDs() {
+			if taken == nil && named(record.Row(id)) && keptBy(s.template, id, typ, name) {
+				taken = held(s.ref, id, true)
 			}
 		}
-		waiting = next
+	})
+	if err = cmp.Or(err, taken); err != nil {
+		return err
 	}
 	for _, s := range all {
 		if _, isLive := live[s.Ref]; isLive || ofApp[s.Ref] || !near(s.Ref) {
@@ -142,6 +132,33 @@ func (d *deployment) mayTakeName(ctx context.Context, logicalID, typ string, nam
 				return held(s.Ref, id, false)
 			}
 		}
+	}
+	return nil
+}
+
+// eachIdle visits stacks of the app, and those nested in them, with what is
+// recorded of each.
+func (d *deployment) eachIdle(ctx context.Context, live map[state.Ref]member, waiting []idle, visit func(idle, *state.Record)) error {
+	for len(waiting) > 0 {
+		records, err := d.custody.records(ctx, d.store, live, waiting)
+		if err != nil {
+			return err
+		}
+		var nested []idle
+		for i, s := range waiting {
+			visit(s, records[i])
+			for _, id := range records[i].LogicalIDs() {
+				if records[i].Row(id).ResourceType != nestedType {
+					continue
+				}
+				n := idle{ref: state.Ref{Stack: s.ref.Stack + "~" + id, Region: s.ref.Region}}
+				if t := s.nested[id]; t != nil {
+					n.template, n.nested = t.Template, t.Nested
+				}
+				nested = append(nested, n)
+			}
+		}
+		waiting = nested
 	}
 	return nil
 }

@@ -141,7 +141,10 @@ func (s *settler) lookDeleted(ctx context.Context, op state.OpenOperation, row *
 	var held *provider.Holder // what reads types that have no reader of their own may not see
 	if driver != nil && driver.Resource().Lookup != nil {
 		s.name(req)
-		held, _ = driver.Lookup(ctx, req)
+		var unseen error
+		if held, unseen = driver.Lookup(ctx, req); unseen != nil && !provider.AccessDenied(unseen) {
+			return false, fmt.Sprintf("whether it is deleted could not be looked up: %v", unseen), nil
+		}
 	}
 	switch {
 	case held != nil && held.Created.After(time.UnixMilli(op.StartedAt).Add(time.Minute)):

@@ -103,7 +103,7 @@ type Leftover struct {
 // Empty tells whether nothing is open.
 func (p *Pending) Empty() bool { return len(p.Operations)+len(p.Leftovers) == 0 }
 
-func (p *Pending) empty() bool { return len(p.Operations)+len(p.Leftovers) == 0 }
+func (p *Pending) empty() bool { return p.Empty() }
 
 // Live tells whether the entries still belong to the stack: the ledger is the
 // same one, or nobody saved the record since. Otherwise the record was removed

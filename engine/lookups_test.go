@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,9 +158,9 @@ func writeApp(t *testing.T, dir string, stacks map[string]string) {
 	t.Helper()
 	var artifacts []string
 	files := map[string]string{}
-	for name, resources := range stacks {
+	for _, name := range slices.Sorted(maps.Keys(stacks)) { // the assembly's order is that of its manifest
 		artifacts = append(artifacts, fmt.Sprintf(`%q: {"type": "aws:cloudformation:stack", "environment": "aws://unknown-account/unknown-region", "properties": {"templateFile": %q}}`, name, name+".json"))
-		files[name+".json"] = `{"Resources": {` + resources + `}}`
+		files[name+".json"] = `{"Resources": {` + stacks[name] + `}}`
 	}
 	files["manifest.json"] = `{"version": "48.0.0", "artifacts": {` + strings.Join(artifacts, ",") + `}}`
 	for name, text := range files {

@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	logs "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/org/cdkd-action/internal/sandbox"
 )
@@ -72,8 +74,9 @@ func prepare(ctx context.Context, program, dir string, latency time.Duration, up
 	return g, nil
 }
 
-// warm has moto load the services of networks, which takes it seconds the first
-// time. What it answers does not matter.
+// warm has moto load the services of the shapes of apps, which takes it up to seconds
+// the first time, and holds up all else that it is asked meanwhile. What it answers
+// does not matter.
 func (g *ground) warm(ctx context.Context) {
 	cfg := g.aws.Config()
 	_, _ = ec2.NewFromConfig(cfg).DescribeInstances(ctx, &ec2.DescribeInstancesInput{})
@@ -81,6 +84,8 @@ func (g *ground) warm(ctx context.Context) {
 	_, _ = ecs.NewFromConfig(cfg).ListClusters(ctx, &ecs.ListClustersInput{})
 	_, _ = elb.NewFromConfig(cfg).DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{})
 	_, _ = iam.NewFromConfig(cfg).ListRoles(ctx, &iam.ListRolesInput{})
+	_, _ = logs.NewFromConfig(cfg).DescribeLogGroups(ctx, &logs.DescribeLogGroupsInput{})
+	_, _ = ssm.NewFromConfig(cfg).DescribeParameters(ctx, &ssm.DescribeParametersInput{})
 }
 
 func (g *ground) close() error { return g.aws.Close() }

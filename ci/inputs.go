@@ -175,6 +175,7 @@ type Inputs struct {
 	Wait             WaitMode
 	LockWait         time.Duration
 	ResourceTimeout  TimeLimit
+	RecycleHandlers  bool
 	Concurrency      int
 	StackConcurrency int
 

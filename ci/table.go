@@ -194,6 +194,8 @@ var table = []Input{
 		Description: "How long to keep trying for a lock that somebody else holds, beyond the few seconds that are always tried, such as `10m`."},
 	{Name: "resource-timeout", Field: func(in *Inputs) any { return &in.ResourceTimeout }, Default: "30m", Commands: slices.Concat(changing, []Name{Drift}), Positive: true,
 		Description: "How long one operation on one resource may take. Types that are known to be slow, such as databases, and custom resources have an hour at least; `AWS::Some::Type=2h`, on a line of its own, is exact."},
+	{Name: "recycle-handlers", Field: func(in *Inputs) any { return &in.RecycleHandlers }, Default: "false", Commands: changing,
+		Description: "The handler of a custom resource that failed because it was denied something is invoked again, as its permissions may not have spread: twice, or as often as `CDKD_CR_AUTHZ_MAX_RETRIES` says (0 to 10). With this, the description of its function is changed before and put back afterwards, so that it starts with new credentials."},
 	{Name: "concurrency", Field: func(in *Inputs) any { return &in.Concurrency }, Commands: slices.Concat(changing, []Name{Drift}), Positive: true,
 		Description: "How many resources are worked on at once, those of all stacks together. By default 10 of each AWS service, and 64 in all; for `drift`, 4 of each stack."},
 	{Name: "stack-concurrency", Field: func(in *Inputs) any { return &in.StackConcurrency }, Default: "4", Commands: slices.Concat(onApp, []Name{StateDestroy, Sweep}), Positive: true,

@@ -68,6 +68,12 @@ type Config struct {
 	// Environment says what else is taken out of it, or not.
 	Environment synth.EnvironmentOptions
 
+	// HandlerRetries is how often the handler of a custom resource that was
+	// denied something is invoked again: CDKD_CR_AUTHZ_MAX_RETRIES as it stands.
+	HandlerRetries string
+	// RecycleHandlers makes such a handler's function start anew before.
+	RecycleHandlers bool
+
 	AssetPublishes int // at once; 0: 8
 	ImageBuilds    int // at once; 0: 4
 

@@ -4,10 +4,16 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/result"
+	"github.com/org/cdkd-action/internal/sandbox"
 )
 
 // What a custom resource's create made before it failed its handler is told to
@@ -68,5 +74,38 @@ func TestHandlerThatFailsItsCreate(t *testing.T) {
 			}
 			s.want(s.run().deployWith(engine.DeployOptions{}), result.NoChange)
 		})
+	}
+}
+
+// How often a denied handler is invoked again is what the variable says: not at all
+// when it is 0 (T-641, T-644).
+func TestDeniedHandlerIsNotInvokedAgain(t *testing.T) {
+	_, cloud := newEngine(t)
+	config := configOn(t, cloud)
+	config.HandlerRetries = "0"
+	var creates atomic.Int32
+	cloud.Handle("handler", func(_ context.Context, event map[string]any) (any, error) {
+		if event["RequestType"] == "Create" {
+			creates.Add(1)
+		}
+		return map[string]any{"Status": "FAILED", "Reason": "not authorized to perform: s3:PutObject"}, nil
+	})
+	makeFunction(t, cloud, "handler")
+	dir := t.TempDir()
+	writeApp(t, dir, map[string]string{"Shop": `"T": {"Type": "Custom::Thing", "Properties": {"ServiceToken": "arn:aws:lambda:us-east-1:123456789012:function:handler"}}`})
+	run, err := engine.New(config).Deploy(t.Context(), deployAll(dir))
+	if err != nil || run.Outcome != result.Failed || creates.Load() != 1 {
+		t.Errorf("%v, %+v, %d creates", err, run.Stacks[0], creates.Load())
+	}
+}
+
+// makeFunction makes a function for a handler of the sandbox.
+func makeFunction(t *testing.T, cloud *sandbox.Sandbox, name string) {
+	t.Helper()
+	if _, err := lambda.NewFromConfig(cloud.Config()).CreateFunction(t.Context(), &lambda.CreateFunctionInput{
+		FunctionName: &name, Role: aws.String("arn:aws:iam::123456789012:role/r"), Runtime: types.RuntimeNodejs22x,
+		Handler: aws.String("index.handler"), Code: &types.FunctionCode{ZipFile: []byte("zip")},
+	}); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -26,8 +26,8 @@ func (e *Engine) router(d *deployment) *provider.Router {
 		Responses: customresource.Bucket{
 			Client: awssdk.S3Client(e.session(d.store.Region()).provider), Name: d.store.Bucket(),
 		},
-		AuthzRetries: customresource.DefaultAuthzRetries,
-		Sending:      d.sending, Over: d.undelivered, KeepResponses: true,
+		AuthzRetries: customresource.AuthzRetries(d.e.config.HandlerRetries), Recycle: d.e.config.RecycleHandlers,
+		Sending: d.sending, Over: d.undelivered, KeepResponses: true,
 	})
 	router := provider.NewRouter(d.opt.Router, d.cloud, d.custom, own, awssdk.Resources())
 	if d.run != nil {

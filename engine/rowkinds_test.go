@@ -11,9 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/engine"
@@ -48,12 +45,7 @@ func TestCustomResourceWithAnotherID(t *testing.T) {
 	}
 	for _, name := range []string{"handler", "other"} {
 		cloud.Handle(name, handle)
-		if _, err := lambda.NewFromConfig(cloud.Config()).CreateFunction(t.Context(), &lambda.CreateFunctionInput{
-			FunctionName: &name, Role: aws.String("arn:aws:iam::123456789012:role/r"), Runtime: types.RuntimeNodejs22x,
-			Handler: aws.String("index.handler"), Code: &types.FunctionCode{ZipFile: []byte("zip")},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		makeFunction(t, cloud, name)
 	}
 	deploy := func(function, id, policy string, want result.Outcome, wanted ...string) *result.Stack {
 		t.Helper()

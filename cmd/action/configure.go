@@ -46,6 +46,7 @@ func (s *step) newEngine(ctx context.Context, owner string) (*engine.Engine, err
 		RunsURL:    runs,
 		Version:    "cdkd-action/" + version,
 		Environ:    os.Environ(), Children: s.children,
+		HandlerRetries: s.surface.Getenv("CDKD_CR_AUTHZ_MAX_RETRIES"), RecycleHandlers: s.in.RecycleHandlers,
 		AssetPublishes: s.in.AssetPublishConcurrency, ImageBuilds: s.in.ImageBuildConcurrency,
 		// Credentials are for publishing; those of the app are another matter.
 		Environment: synth.EnvironmentOptions{Keep: s.in.SynthKeepEnv, Remove: s.in.SynthRemoveEnv},

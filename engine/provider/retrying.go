@@ -127,6 +127,12 @@ func Ambiguous(err error) bool {
 	if err == nil {
 		return false
 	}
+	if early, ok := errors.AsType[interface {
+		error
+		NothingSent() bool
+	}](err); ok && early.NothingSent() {
+		return false
+	}
 	if _, ok := errors.AsType[*routine.PanicError](err); ok {
 		return true
 	}

@@ -2,6 +2,7 @@ package customresource
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/org/cdkd-action/engine/provider"
@@ -15,15 +16,26 @@ type answer struct {
 	noEcho     bool
 }
 
-func parse(o *value.Object) *answer {
+// parse reads what a handler said, and says what of it has no meaning.
+func parse(r *provider.Request, o *value.Object) *answer {
 	a := &answer{data: o.Object("Data")}
 	if a.data == nil {
 		a.data = value.NewObject()
+		ignored(r, o, "Data", "an object")
 	}
-	a.physicalID, _ = value.Text(o.Value("PhysicalResourceId"))
+	var isText bool
+	if a.physicalID, isText = value.Text(o.Value("PhysicalResourceId")); !isText {
+		ignored(r, o, "PhysicalResourceId", "a string")
+	}
 	echo, _ := value.Text(o.Value("NoEcho"))
-	a.noEcho = echo == "true"
+	a.noEcho = strings.EqualFold(echo, "true")
 	return a
+}
+
+func ignored(r *provider.Request, o *value.Object, name, want string) {
+	if v := o.Value(name); v != nil {
+		notice(r, fmt.Sprintf("%s (%s): %s of its handler's answer has no effect: it is %s, not %s", r.LogicalID, r.Type, name, value.Kind(v), want))
+	}
 }
 
 // read judges a full response. An empty requestID is not compared.
@@ -35,7 +47,7 @@ func read(r *provider.Request, requestID string, o *value.Object) (*answer, erro
 			return nil, fmt.Errorf("%s (%s): its handler answered another request: %s is not the one that was sent", r.LogicalID, r.Type, c.name)
 		}
 	}
-	a := parse(o)
+	a := parse(r, o)
 	if o.String("Status") == "SUCCESS" {
 		return a, nil
 	}
@@ -93,6 +105,7 @@ func (e *FunctionError) Error() string {
 type TimeoutError struct {
 	LogicalID, Type, Request string
 	After                    time.Duration // 0: by the time noted by an earlier run
+	Unusable                 string        // why what it has put is no answer, if it has put something
 	Log                      string
 }
 
@@ -100,6 +113,9 @@ func (e *TimeoutError) Error() string {
 	s := fmt.Sprintf("%s of %s (%s): its handler did not answer", e.Request, e.LogicalID, e.Type)
 	if e.After > 0 {
 		s += fmt.Sprintf(" within %s", e.After)
+	}
+	if e.Unusable != "" {
+		s += "; what it has put is no answer: " + e.Unusable
 	}
 	if e.Log != "" {
 		s += "\nfrom the log of the invocation:\n" + e.Log

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine/provider"
-	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/value"
 )
 
@@ -17,8 +16,15 @@ type budget struct {
 	limit    time.Duration
 	declared bool // by ServiceTimeout
 	steady   bool // every 2 s, instead of ever more slowly
-	// hint is the answer to take when no better one has come by then.
-	hint *answer
+	// otherwise is what the handler returned, to take when it has put no answer
+	// by then.
+	otherwise *outcome
+}
+
+// An outcome is what came of a request.
+type outcome struct {
+	answer *answer
+	err    error
 }
 
 const hour = time.Hour
@@ -46,19 +52,25 @@ func (p *Provider) await(ctx context.Context, r *provider.Request, e event, s Se
 	end := start.Add(b.limit)
 	delay := 2 * time.Second
 	var failing time.Time // since when the object cannot be read
+	var unusable string   // why what lies there is no answer
 	for n := 1; ; n++ {
 		body, err := p.Responses.Read(ctx, s.ResponseKey)
 		switch {
 		case err == nil:
 			failing = time.Time{}
-			if o := response(body); o != nil {
+			o, why := response(body)
+			if o != nil {
 				if len(body) > 4096 {
 					notice(r, fmt.Sprintf("%s (%s): its handler's answer has %d bytes; CloudFormation takes 4096", r.LogicalID, r.Type, len(body)))
 				}
 				a, err := read(r, s.RequestID, o)
 				return p.settled(ctx, r, e, s, said, a, err)
 			}
-		case ctx.Err() != nil:
+			if why != unusable {
+				unusable = why
+				notice(r, fmt.Sprintf("%s (%s): what its handler has put is no answer: %s; still waiting for one", r.LogicalID, r.Type, why))
+			}
+		case ctx.Err() != nil && b.otherwise == nil:
 			return nil, p.open(r, e, s, err)
 		case errors.Is(err, ErrNoResponse):
 			failing = time.Time{}
@@ -69,16 +81,21 @@ func (p *Provider) await(ctx context.Context, r *provider.Request, e event, s Se
 		}
 		left := time.Until(end)
 		if left <= 0 {
-			if b.hint != nil {
-				return p.settled(ctx, r, e, s, said, b.hint, nil)
+			if b.otherwise != nil {
+				return p.settled(ctx, r, e, s, said, b.otherwise.answer, b.otherwise.err)
 			}
-			return p.settled(ctx, r, e, s, said, nil, &TimeoutError{LogicalID: r.LogicalID, Type: r.Type, Request: e.requestType, After: b.limit, Log: said.tail()})
+			return p.settled(ctx, r, e, s, said, nil, &TimeoutError{
+				LogicalID: r.LogicalID, Type: r.Type, Request: e.requestType, After: b.limit, Unusable: unusable, Log: said.tail(),
+			})
 		}
 		if n%10 == 0 {
 			notice(r, fmt.Sprintf("%s (%s): waiting for its handler's answer for %s", r.LogicalID, r.Type, time.Since(start).Round(time.Second)))
 		}
 		if err := provider.Sleep(ctx, r.Draining, min(delay, left)); err != nil {
-			return nil, p.open(r, e, s, err)
+			if b.otherwise == nil {
+				return nil, p.open(r, e, s, err)
+			}
+			end = time.Time{} // a look more, as the handler has ended
 		}
 		if !b.steady {
 			delay = min(delay*3/2, 30*time.Second)
@@ -86,20 +103,24 @@ func (p *Provider) await(ctx context.Context, r *provider.Request, e event, s Se
 	}
 }
 
-// response reads an answer, nil while there is none.
-func response(body []byte) *value.Object {
-	o, err := value.ParseObject(body)
-	if status := o.String("Status"); err != nil || status != "SUCCESS" && status != "FAILED" {
-		return nil
+// response reads an answer, or says why what lies in its place is none.
+func response(body []byte) (o *value.Object, why string) {
+	if len(body) > maxResponse {
+		return nil, fmt.Sprintf("it has more than %d bytes", maxResponse)
 	}
-	return o
+	o, err := value.ParseObject(body)
+	if err != nil {
+		return nil, "it is not a JSON object"
+	}
+	if status := o.String("Status"); status != "SUCCESS" && status != "FAILED" {
+		return nil, "its Status is neither SUCCESS nor FAILED"
+	}
+	return o, ""
 }
 
 // settled ends a request that has an outcome.
 func (p *Provider) settled(ctx context.Context, r *provider.Request, e event, s Sent, said *invocation, a *answer, err error) (*answer, error) {
-	if early := (*undelivered)(nil); errors.As(err, &early) || errors.As(err, new(*retry.InterruptedError)) {
-		p.drop(ctx, r, s)
-	} else if !p.KeepResponses {
+	if !p.KeepResponses {
 		p.forget(ctx, r, s)
 	}
 	var failed *FailedError
@@ -116,6 +137,10 @@ func (p *Provider) settled(ctx context.Context, r *provider.Request, e event, s 
 // drop ends a request that no handler can have had.
 func (p *Provider) drop(ctx context.Context, r *provider.Request, s Sent) {
 	p.forget(ctx, r, s)
+	p.over(s)
+}
+
+func (p *Provider) over(s Sent) {
 	if p.Over != nil {
 		p.Over(s)
 	}
@@ -141,12 +166,17 @@ func (p *Provider) open(r *provider.Request, e event, s Sent, err error) error {
 // object is left for the caller to delete, after it has recorded the outcome.
 func (p *Provider) Settle(ctx context.Context, r *provider.Request, requestType string, s Sent) (provider.Created, error) {
 	delay := 2 * time.Second
+	var unusable string
 	for {
 		body, err := p.Responses.Read(ctx, s.ResponseKey)
 		if err != nil && !errors.Is(err, ErrNoResponse) {
 			return provider.Created{}, fmt.Errorf("read the response of %s (%s): %w", r.LogicalID, r.Type, err)
 		}
-		if o := response(body); o != nil {
+		var o *value.Object
+		if err == nil {
+			o, unusable = response(body)
+		}
+		if o != nil {
 			a, err := read(r, s.RequestID, o)
 			if failed := (*FailedError)(nil); errors.As(err, &failed) {
 				failed.Request = requestType
@@ -158,7 +188,7 @@ func (p *Provider) Settle(ctx context.Context, r *provider.Request, requestType 
 		}
 		left := time.Until(s.AnswerBy)
 		if left <= 0 {
-			return provider.Created{}, &TimeoutError{LogicalID: r.LogicalID, Type: r.Type, Request: requestType}
+			return provider.Created{}, &TimeoutError{LogicalID: r.LogicalID, Type: r.Type, Request: requestType, Unusable: unusable}
 		}
 		if err := provider.Sleep(ctx, r.Draining, min(delay, left)); err != nil {
 			return provider.Created{}, p.open(r, event{requestType: requestType}, s, err)

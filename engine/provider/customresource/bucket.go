@@ -42,6 +42,9 @@ func (b Bucket) Key(requestID string) string {
 	return "custom-resource-responses/" + requestID + ".json"
 }
 
+// maxResponse is the longest response that is read; CloudFormation takes 4096 bytes.
+const maxResponse = 1 << 20
+
 // maxLifetime is the longest that a signature of S3 is valid.
 const maxLifetime = 7 * 24 * time.Hour
 
@@ -76,7 +79,7 @@ func (b Bucket) Read(ctx context.Context, key string) ([]byte, error) {
 		return nil, err
 	}
 	defer out.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(out.Body, 1<<20))
+	body, err := io.ReadAll(io.LimitReader(out.Body, maxResponse+1))
 	if err == nil && len(body) == 0 {
 		err = ErrNoResponse
 	}

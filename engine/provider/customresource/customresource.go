@@ -201,32 +201,36 @@ func (p *Provider) once(ctx context.Context, r *provider.Request, e event, b bud
 	s.ResponseKey = p.Responses.Key(s.RequestID)
 	url, until, err := p.prepare(ctx, r, e, s, b)
 	if err != nil {
-		return nil, err
+		if url != "" {
+			p.forget(ctx, r, s)
+		}
+		p.over(s)
+		return nil, &undelivered{err: err}
 	}
 	if until.Before(s.AnswerBy) {
 		s.AnswerBy = until
 	}
 	body := e.body(r, s.RequestID, url)
 	token := r.Properties.String("ServiceToken")
+	var said *invocation
 	if isTopic(token) {
 		err = publish(ctx, r, token, body)
 	} else {
-		var said *invocation
 		said, err = invoke(ctx, r, token, body)
-		if a, done, err := said.answer(r, &b, err); done {
-			return p.settled(ctx, r, e, s, said, a, err)
-		}
-		return p.await(ctx, r, e, s, said, b)
 	}
-	if early := (*undelivered)(nil); errors.As(err, &early) {
+	if early := (*undelivered)(nil); errors.As(err, &early) || errors.As(err, new(*retry.InterruptedError)) {
 		p.drop(ctx, r, s)
 		return nil, err
 	}
-	return p.await(ctx, r, e, s, nil, b)
+	if said != nil {
+		b = said.budget(r, b)
+	}
+	return p.await(ctx, r, e, s, said, b) // also when no answer came to the call: it may have run
 }
 
 // prepare makes the response object and its URL, and tells that a request is
-// about to be sent, side by side: both are needed before it is.
+// about to be sent, side by side: both are needed before it is. With an error, a
+// URL says that the object was made.
 func (p *Provider) prepare(ctx context.Context, r *provider.Request, e event, s Sent, b budget) (url string, until time.Time, err error) {
 	told := make(chan error, 1)
 	go func() {
@@ -243,7 +247,7 @@ func (p *Provider) prepare(ctx context.Context, r *provider.Request, e event, s 
 		return err
 	})
 	if err := errors.Join(err, <-told); err != nil {
-		return "", time.Time{}, fmt.Errorf("prepare the response of %s (%s): %w", r.LogicalID, r.Type, retry.Terminal(err))
+		return url, until, fmt.Errorf("prepare the response of %s (%s): %w", r.LogicalID, r.Type, retry.Terminal(err))
 	}
 	if time.Until(until) < b.limit {
 		notice(r, fmt.Sprintf("%s (%s): the credentials of this run end in %s; an answer of its handler after that is lost", r.LogicalID, r.Type, time.Until(until).Round(time.Second)))

@@ -30,6 +30,10 @@ type undelivered struct {
 func (e *undelivered) Error() string { return e.err.Error() }
 func (e *undelivered) Unwrap() error { return e.err }
 
+// NothingSent tells provider.Ambiguous that a call cut off before the request
+// went out leaves nothing open.
+func (e *undelivered) NothingSent() bool { return true }
+
 // refusal wraps an error that came before a request was accepted.
 func refusal(err error) error {
 	spreading := (retry.Classifier{}).Of(err) == retry.Propagation || contains(err.Error(), "no identity-based policy allows", "not in the state functionactive") != ""
@@ -47,10 +51,10 @@ func functions(r *provider.Request) *lambda.Client {
 	return provider.Client(r.Session, lambda.NewFromConfig)
 }
 
-// once is a retryer that repeats only what was throttled: everything else may
-// have reached the handler.
-func once(o *lambda.Options) {
-	o.Retryer = awsretry.NewStandard(func(s *awsretry.StandardOptions) {
+// throttledOnly repeats only what was throttled: everything else may have
+// reached the handler.
+func throttledOnly() aws.Retryer {
+	return awsretry.NewStandard(func(s *awsretry.StandardOptions) {
 		s.Retryables = []awsretry.IsErrorRetryable{awsretry.RetryableErrorCode{Codes: awsretry.DefaultThrottleErrorCodes}}
 	})
 }
@@ -66,7 +70,7 @@ func invoke(ctx context.Context, r *provider.Request, function string, body []by
 		InvocationType: lambdatypes.InvocationTypeRequestResponse,
 		LogType:        lambdatypes.LogTypeTail,
 		Payload:        body,
-	}, once)
+	}, func(o *lambda.Options) { o.Retryer = throttledOnly() })
 	if err != nil {
 		err = fmt.Errorf("invoke the handler of %s (%s), %s: %w", r.LogicalID, r.Type, function, err)
 		if provider.Ambiguous(err) {
@@ -124,7 +128,7 @@ func functionGone(ctx context.Context, r *provider.Request, function string) boo
 
 func publish(ctx context.Context, r *provider.Request, topic string, body []byte) error {
 	_, err := provider.Client(r.Session, sns.NewFromConfig).Publish(ctx, &sns.PublishInput{TopicArn: &topic, Message: aws.String(string(body))},
-		func(o *sns.Options) { o.RetryMaxAttempts = 1 })
+		func(o *sns.Options) { o.Retryer = throttledOnly() })
 	if err == nil {
 		return nil
 	}
@@ -135,35 +139,29 @@ func publish(ctx context.Context, r *provider.Request, topic string, body []byte
 	return refusal(err)
 }
 
-// answer reads what the invocation itself returned. done is false when the
-// response object has to be waited for; the budget is then what its kind of
-// payload leaves.
-func (i *invocation) answer(r *provider.Request, b *budget, err error) (a *answer, done bool, _ error) {
-	if err != nil {
-		var early *undelivered
-		var interrupted *retry.InterruptedError
-		// An invoke without an answer may have run: then the object tells.
-		return nil, errors.As(err, &early) || errors.As(err, &interrupted) || !provider.Ambiguous(err), err
-	}
+// budget is how to wait for the answer, by what the invocation itself returned.
+// What a handler has put to its URL is its answer, whatever it returned or threw
+// afterwards: CloudFormation reads nothing else.
+func (i *invocation) budget(r *provider.Request, b budget) budget {
 	if i.functionError != "" {
-		return nil, true, &FunctionError{LogicalID: r.LogicalID, Type: r.Type, Kind: i.functionError, Payload: cut(string(i.payload), 2000), Log: i.tail()}
+		b.limit, b.otherwise = 0, &outcome{err: &FunctionError{
+			LogicalID: r.LogicalID, Type: r.Type, Kind: i.functionError, Payload: cut(string(i.payload), 2000), Log: i.tail(),
+		}}
+		return b
 	}
-	v, parseErr := value.Parse(i.payload)
+	v, err := value.Parse(i.payload)
 	o, _ := v.(*value.Object)
 	switch {
-	case parseErr != nil, o.Len() == 0:
-		return nil, false, nil // asynchronous
+	case err != nil, o.Len() == 0: // asynchronous
 	case o.String("Status") == "SUCCESS", o.String("Status") == "FAILED":
 		a, err := read(r, "", o)
-		return a, true, err
+		b.limit, b.otherwise = 0, &outcome{a, err}
 	case o.Has("PhysicalResourceId"), o.Has("Data"):
-		// Only a hint: a handler that has also put its answer means that one.
-		a := parse(o)
-		b.hint, b.limit, b.steady = a, 2*time.Second, true
+		b.limit, b.steady, b.otherwise = 2*time.Second, true, &outcome{answer: parse(r, o)}
 	case !b.declared:
 		b.limit, b.steady = 30*time.Second, true
 	}
-	return nil, false, nil
+	return b
 }
 
 // tail is the end of the log that the handler itself wrote.

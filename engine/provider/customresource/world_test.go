@@ -46,6 +46,9 @@ type world struct {
 	// states are what the function's configuration shows in turn, the last for
 	// ever: State/LastUpdateStatus, or a status code.
 	states []string
+	reason string // that its state has
+	// refusals are the codes and messages with which the first publishes are refused.
+	refusals []string
 	// handle is the function: what it returns, and its log.
 	handle func(e *value.Object) reply
 	mu     sync.Mutex
@@ -65,7 +68,7 @@ type reply struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, s3: emulator.New(emulator.Options{Region: "eu-west-1"}), start: time.Now(), states: []string{"Active/Successful"}}
+	w := &world{t: t, s3: emulator.New(emulator.Options{Region: "eu-west-1"}), start: time.Now(), states: []string{"Active/Successful"}, reason: "why"}
 	w.s3.AddBucket("state", "eu-west-1", "123456789012")
 	w.session = &provider.Session{Config: aws.Config{
 		Region: "eu-west-1", HTTPClient: w,
@@ -150,6 +153,13 @@ func (w *world) Do(r *http.Request) (*http.Response, error) {
 		if err != nil || form.Get("TopicArn") != topic {
 			w.t.Errorf("publish: %s", body)
 		}
+		if len(w.refusals) > 0 {
+			code, message, _ := strings.Cut(w.refusals[0], ": ")
+			w.refusals = w.refusals[1:]
+			answer.WriteHeader(403)
+			fmt.Fprintf(answer, "<ErrorResponse><Error><Code>%s</Code><Message>%s</Message></Error></ErrorResponse>", code, message)
+			break
+		}
 		w.record(form.Get("Message"))
 		fmt.Fprint(answer, "<PublishResponse><PublishResult><MessageId>1</MessageId></PublishResult></PublishResponse>")
 	default:
@@ -192,7 +202,7 @@ func (w *world) configuration(answer *httptest.ResponseRecorder) {
 		return
 	}
 	s, update, _ := strings.Cut(state, "/")
-	fmt.Fprintf(answer, `{"State":%q,"StateReason":"why","LastUpdateStatus":%q,"Description":%q,"Environment":{"Variables":{"KEY":"s3cret"}}}`, s, update, w.description)
+	fmt.Fprintf(answer, `{"State":%q,"StateReason":%q,"LastUpdateStatus":%q,"Description":%q,"Environment":{"Variables":{"KEY":"s3cret"}}}`, s, w.reason, update, w.description)
 }
 
 func refuse(answer *httptest.ResponseRecorder, status int, code, message string) {

@@ -17,6 +17,7 @@ import (
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
+	"github.com/org/cdkd-action/engine/value"
 	"github.com/org/cdkd-action/internal/sandbox"
 )
 
@@ -375,5 +376,42 @@ func TestProtectedResourceStays(t *testing.T) {
 	}
 	if recordOf(t, cloud, shopKey).Row("T") == nil {
 		t.Error("the table is not on record any more")
+	}
+}
+
+// One operation is: its properties are resolved, its provider is chosen, it is
+// called and called again, and what came of it is recorded, before what reads it
+// begins (T-800).
+func TestOneOperation(t *testing.T) {
+	e, cloud := newEngine(t)
+	dir := t.TempDir()
+	writeApp(t, dir, map[string]string{"Shop": `"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "orders"}},
+		"G": {"Type": "AWS::Athena::WorkGroup", "Properties": {"Name": "group", "Description": {"Fn::GetAtt": ["Q", "Arn"]}}},
+		"P": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "/p", "Value": {"Fn::Sub": "${G} of ${Q.QueueName}"}}}`})
+	for service, action := range map[string]string{"sqs": "CreateQueue", "ssm": "PutParameter"} {
+		cloud.AddFault(sandbox.Fault{Service: service, Action: action, Count: 1, Status: 400, Code: "InvalidParameterValue", Message: "the role is not authorized to perform: x"})
+	}
+	run, err := e.Deploy(t.Context(), deployAll(dir))
+	if err != nil || run.Outcome != result.Success {
+		t.Fatalf("%v %+v", err, run.Stacks[0])
+	}
+	var order []string
+	for _, r := range cloud.Log() {
+		if slices.Contains([]string{"CreateQueue", "CreateResource", "PutParameter"}, r.Action) {
+			order = append(order, r.Action)
+		}
+	}
+	if diff := cmp.Diff([]string{"CreateQueue", "CreateQueue", "CreateResource", "PutParameter", "PutParameter"}, order); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
+	record := recordOf(t, cloud, shopKey)
+	for id, want := range map[string]string{
+		"Q": `sdk {"QueueName":"orders"}`,
+		"G": `cc-api {"Name":"group","Description":"arn:aws:sqs:us-east-1:123456789012:orders"}`,
+		"P": `sdk {"Type":"String","Name":"/p","Value":"group of orders"}`,
+	} {
+		if row := record.Row(id); row.ProvisionedBy+" "+value.JSON(row.Properties) != want {
+			t.Errorf("%s is recorded as %s %s, want %s", id, row.ProvisionedBy, value.JSON(row.Properties), want)
+		}
 	}
 }

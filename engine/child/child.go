@@ -4,7 +4,8 @@
 // Every child is the head of a process group. When [Command.Run] returns, the
 // group is gone: what a child left running in the background is killed, and a
 // child whose context ended is interrupted, and killed when it does not go. On
-// Linux a child also dies with us.
+// Linux that holds for its descendants in groups of their own, too, which a child
+// that ends by itself may leave; and a child dies with us.
 //
 // What a child prints is passed on line by line as it comes. Of all of it only
 // the end of its standard error is kept, for the error: a child can print more
@@ -154,7 +155,16 @@ func (c *Command) watch(ctx context.Context, p *os.Process, ended <-chan struct{
 		return
 	case <-ctx.Done():
 	}
+	left := outside(p.Pid)
+	defer func() {
+		for _, l := range left {
+			l.kill()
+		}
+	}()
 	interrupt(p)
+	for _, l := range left {
+		l.interrupt()
+	}
 	grace := c.Grace
 	if grace == 0 {
 		grace = DefaultGrace
@@ -164,6 +174,7 @@ func (c *Command) watch(ctx context.Context, p *os.Process, ended <-chan struct{
 	select {
 	case <-ended:
 	case <-patience.C:
+		left = append(left, outside(p.Pid)...)
 		kill(p)
 	}
 }

@@ -200,11 +200,16 @@ func TestNothingIsLeftOfAProgram(t *testing.T) {
 		cancel bool
 		want   string
 	}{
-		"that ignores interrupts": {`exec 3>"$1"; trap '' INT; echo ready; while :; do sleep 1000; done`, true, "context canceled"},
-		"whose children do":       {`exec 3>"$1"; (trap '' INT; while :; do sleep 1000; done) & echo ready; wait`, true, "context canceled"},
-		"that leaves a child":     {`exec 3>"$1"; sleep 1000 & echo ready`, false, ""},
+		"that ignores interrupts":    {`exec 3>"$1"; trap '' INT; echo ready; while :; do sleep 1000; done`, true, "context canceled"},
+		"whose children do":          {`exec 3>"$1"; (trap '' INT; while :; do sleep 1000; done) & echo ready; wait`, true, "context canceled"},
+		"whose child left the group": {`exec 3>"$1"; setsid sh -c 'trap "" INT; echo ready; while :; do sleep 1000; done' & wait`, true, "context canceled"},
+		"whose children's child did": {`exec 3>"$1"; trap '' INT; (setsid sh -c 'sleep 1000 & echo ready; wait' & wait) & wait`, true, "context canceled"},
+		"that leaves a child":        {`exec 3>"$1"; sleep 1000 & echo ready`, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath("setsid"); strings.Contains(test.script, "setsid") && (err != nil || runtime.GOOS != "linux") {
+				t.Skip("needs setsid and /proc")
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			path, gone := witness(t)

@@ -99,7 +99,7 @@ func (c Classifier) throttled(l link) bool {
 	if l.code == "LimitExceededException" && l.status != http.StatusTooManyRequests {
 		return limitThatPasses.MatchString(l.message)
 	}
-	return l.status == http.StatusTooManyRequests || slices.Contains(throttleCodes, l.code)
+	return l.status == http.StatusTooManyRequests || slices.Contains(throttleCodes, l.code) || strings.Contains(l.message, "Too Many Requests")
 }
 
 func (c Classifier) byText(l link) Class {

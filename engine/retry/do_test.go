@@ -33,6 +33,7 @@ var failures = map[byte]error{
 	'S': awsError("InternalFailure", "oops", 500),
 	'F': awsError("ValidationException", "no", 400),
 	'C': awsError("QueueDeletedRecently", "wait", 400),
+	'N': awsError("ResourceAlreadyExistsException", "it is taken", 409),
 }
 
 // play runs a sequence; "I*" repeats its letter for ever, "I3" three times.
@@ -112,7 +113,17 @@ func TestSequences(t *testing.T) { // T-911 to T-919, T-931 to T-934
 		{"one is singular (C.1)", "I F", Policy{}, 2, "0.25", "Res: gave up after 1 IAM-propagation retry over 0.25s of propagation backoff" + forF},
 		{"an explicit schedule holds for every class and counts no propagation (C.1, T-914)", "I*", Policy{Schedule: three}, 4, "5 8 8", ""},
 		{"name cooldown outlasts a minute (T-908)", "C*", Policy{}, 9, "2 4 8 10x5", ""},
+		{"a delete in a deploy has the schedules of the classes (T-911, T-915)", "I*", ForDelete(Classifier{}), 27, "0.25 0.5 1 2x23",
+			"Res: gave up after 26 IAM-propagation retries over 47.75s of propagation backoff (the full propagation budget)" + forI},
+		{"and of the others (T-911, T-915)", "T*", ForDelete(Classifier{}), 9, "1 2 4 8x5", ""},
 		{"destroy (T-915)", "T*", ForDestroy(Classifier{}), 4, "5 10 20", ""},
+		{"destroy counts no propagation (T-915a)", "I*", ForDestroy(Classifier{}), 4, "5 10 20", ""},
+		{"but server errors (T-915a)", "S*", ForDestroy(Classifier{}), 4, "5 10 20", "Res: gave up after 3 transient server-error retries (HTTP 5xx)" + forS},
+		{"a taken name is another's (T-832)", "N*", ForCreate(Classifier{}), 1, "", ""},
+		{"unless its holder was deleted before (T-915)", "N*", ForRecreate(Classifier{}), 9, "2 4 8 10x5", ""},
+		{"the re-create has one counter over all classes (T-917, T-935)", "N3 I*", ForRecreate(Classifier{}), 27, "2 4 8 2x23",
+			"Res: gave up after 23 IAM-propagation retries over 46.00s of propagation backoff (the full propagation budget)" + forI},
+		{"a cooldown costs an attempt of the others (T-912)", "C T C*", Policy{}, 9, "2 2 8 10x5", ""},
 		{"look-ups wait for throttles only (T-904)", "S*", ForReading(), 1, "", ""},
 		{"look-ups wait out throttles (T-915)", "T*", ForReading(), 5, "1 2 4 8", ""},
 		{"what no table knows is not retried (T-900)", "F*", Policy{}, 1, "", ""},
@@ -240,4 +251,24 @@ func TestCrowdedWaitsAreSpread(t *testing.T) { // (T-920)
 			}
 		}
 	})
+}
+
+// What identifies a failure to AWS support is as much as is known of it (T-934).
+func TestSignals(t *testing.T) {
+	api := &smithy.GenericAPIError{Code: "AccessDenied", Message: "no"}
+	for _, tt := range []struct {
+		rule string
+		err  error
+		want string
+	}{
+		{"all of it", awsError("AccessDenied", "no", 403), " [name=AccessDenied http=403 requestId=r1]"},
+		{"no response", fmt.Errorf("create it: %w", api), " [name=AccessDenied no-$metadata]"},
+		{"the deepest name", fmt.Errorf("%w: %w", &smithy.GenericAPIError{Code: "Outer"}, api), " [name=AccessDenied no-$metadata]"},
+		{"the name of what was answered", fmt.Errorf("%w: %w", awsError("Answered", "no", 500), api), " [name=Answered http=500 requestId=r1]"},
+		{"nothing", errors.New("no"), ""},
+	} {
+		if got := signals(tt.err); got != tt.want {
+			t.Errorf("%s: want %q, got %q", tt.rule, tt.want, got)
+		}
+	}
 }

@@ -51,6 +51,7 @@ func TestFunctions(t *testing.T) {
 	}{
 		// Sub
 		{name: "Sub literal, empty and parameter (C.3, T-264)", in: `{"Fn::Sub": "a${!Lit}-${}-${P}"}`, want: `"a${Lit}-${}-pv"`},
+		{name: "Sub without the closing brace is text, as the CDK and CloudFormation read it (T-264)", in: `{"Fn::Sub": "${P} ${P"}`, want: `"pv ${P"`},
 		{name: "Sub two-dot attribute (C.3, T-266)", in: `{"Fn::Sub": "${DB.Endpoint.Address}"}`, want: `"host"`},
 		{name: "Sub resource", in: `{"Fn::Sub": "${DB}:${DB.Port}"}`, want: `"db-1:5432"`},
 		{name: "Sub with spaces around a name (C.3, T-265, T-266)", in: `{"Fn::Sub": ["${ P }", {}]}`, want: `error: there is no resource, parameter or pseudo parameter " P "`},

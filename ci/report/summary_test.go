@@ -38,7 +38,7 @@ Shop {"created":0,"updated":1,"deleted":3,"skipped":4,"failed":0,"unchanged":5} 
 		t.Errorf("want\n%s\ngot\n%s", want, told)
 	}
 	log := Text(run)
-	for _, want := range []string{"3 deleted · 3 updated · 1 created · 4 left · 5 unchanged", "(2.5s)", "Net in eu-west-1: outputs\n  VpcId = vpc-1\n", "Shop in eu-west-1: outputs\n  Url = https://shop\n"} {
+	for _, want := range []string{"3 deleted, 3 updated, 1 created, 4 left", "(2.5s)", "Net in eu-west-1: outputs\n  VpcId = vpc-1\n", "Shop in eu-west-1: outputs\n  Url = https://shop\n"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}

@@ -156,6 +156,7 @@ type Inputs struct {
 	PinCCAPI         bool
 	CFNFallback      bool
 	AggressiveVPC    bool
+	OwnershipTag     bool
 	AllowUnaddressed bool
 
 	RequireApproval     ApprovalMode

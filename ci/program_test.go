@@ -33,7 +33,7 @@ func start(t *testing.T, environ []string, args ...string) (*Inputs, string, err
 func defaults(c Name, change func(*Inputs)) *Inputs {
 	in := &Inputs{
 		Command: c, WorkingDirectory: ".", SynthTimeout: time.Hour, SynthCredentials: true, ExpandMacros: true, StatePrefix: "cdkd", Rollback: true, OnPartial: PartialFail, Wait: WaitDefault, RequireApproval: ApprovalNever,
-		ResourceTimeout: TimeLimit{Each: 30 * time.Minute, Of: map[string]time.Duration{}}, StackConcurrency: 4, AssetPublishConcurrency: 8, ImageBuildConcurrency: 4, CFNFallback: true, AggressiveVPC: true, Comment: CommentUpdate, CaptureObservedState: true, Assets: true, For: "deploy",
+		ResourceTimeout: TimeLimit{Each: 30 * time.Minute, Of: map[string]time.Duration{}}, StackConcurrency: 4, AssetPublishConcurrency: 8, ImageBuildConcurrency: 4, CFNFallback: true, AggressiveVPC: true, OwnershipTag: true, Comment: CommentUpdate, CaptureObservedState: true, Assets: true, For: "deploy",
 	}
 	if change != nil {
 		change(in)
@@ -72,6 +72,10 @@ func TestCommandLineAndActionAgree(t *testing.T) {
 			[]string{"deploy", "--no-rollback"},
 			[]string{"INPUT_ROLLBACK=false"},
 			defaults(Deploy, func(in *Inputs) { in.Rollback = false })},
+		{"no ownership tag (S-213)",
+			[]string{"deploy", "--no-ownership-tag"},
+			[]string{"INPUT_OWNERSHIP-TAG=false"},
+			defaults(Deploy, func(in *Inputs) { in.OwnershipTag = false })},
 		{"what is waited for (T-1100)",
 			[]string{"deploy", "--wait", "none"},
 			[]string{"INPUT_WAIT=none"},

@@ -149,6 +149,8 @@ var table = []Input{
 		Description: "Delete resources without the final snapshot that their policy `Snapshot` asks for. Their data is lost."},
 	{Name: "purge-events", Field: func(in *Inputs) any { return &in.PurgeEvents }, Default: "false", Commands: []Name{Destroy, Sweep},
 		Description: "Delete the history of the runs of a stack that is gone, too."},
+	{Name: "ownership-tag", Field: func(in *Inputs) any { return &in.OwnershipTag }, Default: "true", Commands: changing,
+		Description: "Give what is created the tag `cdkd-action:create`, which proves which create made it. Without it, less of what a run left that failed, was cancelled or was killed can be told to be the stack's own: see [state.md](state.md#the-ownership-tag)."},
 	{Name: "capture-observed-state", Field: func(in *Inputs) any { return &in.CaptureObservedState }, Default: "true", Commands: []Name{Deploy},
 		Description: "Read back what resources are like and record it, for `drift` to be told by. Nothing waits for that: what is read while the deploy is under way is recorded with it, and the rest is read after the deploy was reported and its locks are free. Without it, drift is told by what the app declares. `context.cdkd.captureObservedState` of `cdk.json` can switch it off, too."},
 	{Name: "skip-assets", Field: func(in *Inputs) any { return &in.SkipAssets }, Default: "false", Commands: []Name{Deploy},

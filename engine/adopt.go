@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
@@ -28,7 +29,12 @@ func (d *deployment) findEarlier(ctx context.Context, c *plan.Change, req *provi
 	if driver == nil || byName || d.creates.open[c.LogicalID].Type() != c.Type || d.decisions[c.LogicalID].Route.ProvisionedBy != state.BySDK {
 		return "", nil
 	}
-	return driver.Find(ctx, req)
+	id, err := driver.Find(ctx, req)
+	if errors.Is(err, provider.ErrUntagged) {
+		entry := d.creates.open[c.LogicalID]
+		return "", &UnresolvedError{Stack: d.t.Name, LogicalID: c.LogicalID, Type: c.Type, Change: "create", At: time.UnixMilli(entry.FirstSentAt), Because: err.Error()}
+	}
+	return id, err
 }
 
 // findUnanswered looks at once for what a create made that failed without a

@@ -34,7 +34,7 @@ func (d *deployment) sentCreate(ctx context.Context, logicalID string, row *stat
 	if entry.Type() != row.ResourceType {
 		return authorship.Create{}, false
 	}
-	return authorship.Create{Sent: time.UnixMilli(entry.FirstSentAt), Tag: tag}, true
+	return authorship.Create{Sent: time.UnixMilli(entry.FirstSentAt), Tag: tag, Untagged: d.e.config.NoOwnerTag || tag == ""}, true
 }
 
 // createOf is what is known of the create of a row: what the ledger says, or that

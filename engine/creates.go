@@ -63,9 +63,17 @@ func newCreates() *creates {
 
 // openLedger opens the ledger. Nothing is read that is not there.
 func (d *deployment) openLedger(ctx context.Context, before reading) {
-	ledger := d.place.OpenLedger(ctx, before.presence.Ledger, before.record)
+	ledger := d.newLedger(ctx, before.presence.Ledger, before.record)
 	d.creates.ledger, d.creates.evidence, d.creates.open = ledger, d.place.Evidence(before.record, ledger), ledger.Open()
 	close(d.creates.opened)
+}
+
+func (d *deployment) newLedger(ctx context.Context, there bool, record *state.Record) *state.Ledger {
+	ledger := d.place.OpenLedger(ctx, there, record)
+	if d.e.config.NoOwnerTag {
+		ledger.Untag()
+	}
+	return ledger
 }
 
 // intend begins to write the creates of the plan down: those of a type when all

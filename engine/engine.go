@@ -56,6 +56,8 @@ type Config struct {
 
 	// Owner names this process in locks; it is unique.
 	Owner string
+	// NoOwnerTag makes resources without the tag that proves which create made one.
+	NoOwnerTag bool
 	// RunsURL, when set, is where this repository's workflow runs are shown:
 	// https://github.com/OWNER/REPO/actions/runs.
 	RunsURL string

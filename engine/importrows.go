@@ -227,7 +227,7 @@ func (i *importing) locate(ctx context.Context, r *template.Resource, req *provi
 	}
 	if driver != nil {
 		id, err := driver.Find(ctx, req)
-		if err != nil {
+		if err != nil && !errors.Is(err, provider.ErrUntagged) {
 			return seen{}, err
 		}
 		if id != "" {

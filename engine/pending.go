@@ -78,7 +78,7 @@ func (d *deployment) ledger(ctx context.Context) *state.Ledger {
 	d.pending.mu.Lock()
 	defer d.pending.mu.Unlock()
 	if d.pending.proof == nil {
-		d.pending.proof = d.place.OpenLedger(ctx, d.presence.Ledger, d.asRead)
+		d.pending.proof = d.newLedger(ctx, d.presence.Ledger, d.asRead)
 	}
 	return d.pending.proof
 }

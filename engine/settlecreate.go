@@ -199,7 +199,7 @@ func (s *settler) find(ctx context.Context, op state.OpenOperation) (finding, er
 		if err != nil || f.unknown == "" {
 			return f, err
 		}
-		req.OwnerTag = ownerTagOf(op)
+		req.OwnerTag = state.OwnerTagOf(op.ClientToken)
 		if id, err := s.cloudControl.FindOwned(ctx, req); err == nil && id != "" {
 			return finding{made: provider.Created{PhysicalID: id}, by: byTag}, nil
 		}
@@ -267,7 +267,7 @@ func (s *settler) fromCancelled(ctx context.Context, op state.OpenOperation, req
 		return nothing
 	}
 	half := *req
-	half.PhysicalID, half.OwnerTag = id, ownerTagOf(op)
+	half.PhysicalID, half.OwnerTag = id, state.OwnerTagOf(op.ClientToken)
 	if _, err := s.cloudControl.Read(ctx, &half); errors.Is(err, provider.ErrNotFound) {
 		return nothing
 	}
@@ -293,19 +293,12 @@ func (s *settler) replay(ctx context.Context, op state.OpenOperation, req *provi
 	}
 	// The tag was part of what was sent.
 	req.PhysicalID, req.Token = "", op.ClientToken
-	req.OwnerTag = ownerTagOf(op)
+	req.OwnerTag = state.OwnerTagOf(op.ClientToken)
 	made, err := s.cloudControl.Create(ctx, req)
 	if provider.HasCode(err, tokenConflict) {
 		return finding{unknown: "its first request arrived, and what came of it cannot be found"}, nil
 	}
 	return s.fromCloud(ctx, op, req, made, byToken, err)
-}
-
-// ownerTagOf is the tag that a create by Cloud Control gave: its token, without
-// the number of the attempt.
-func ownerTagOf(op state.OpenOperation) string {
-	tag, _, _ := strings.Cut(op.ClientToken, "-")
-	return tag
 }
 
 // findAnswer waits for what a handler answers. A request that may have reached
@@ -378,7 +371,7 @@ func (s *settler) search(ctx context.Context, op state.OpenOperation, req *provi
 	}
 	req.Token, req.OwnerTag = op.ClientToken, entry.OwnerTag(ledger.Nonce(), op.LogicalID)
 	if entry.Base == "" {
-		req.OwnerTag = op.ClientToken
+		req.OwnerTag = state.OwnerTagOf(op.ClientToken)
 	}
 	for waited := false; ; waited = true {
 		var id string

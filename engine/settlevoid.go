@@ -67,7 +67,7 @@ func (s *settler) lookUpCreate(ctx context.Context, op state.OpenOperation, req 
 		}
 		return made.PhysicalID, err
 	case op.ProvisionedBy == state.ByCloudControl:
-		req.OwnerTag = ownerTagOf(op)
+		req.OwnerTag = state.OwnerTagOf(op.ClientToken)
 		physicalID, err = s.cloudControl.FindOwned(ctx, req)
 	case driver == nil:
 		return "", errors.New("this version cannot provision its type")
@@ -77,7 +77,7 @@ func (s *settler) lookUpCreate(ctx context.Context, op state.OpenOperation, req 
 			physicalID = held.PhysicalID
 		}
 	case driver.Resource().Find != nil:
-		req.Token, req.OwnerTag = op.ClientToken, op.ClientToken
+		req.Token, req.OwnerTag = op.ClientToken, state.OwnerTagOf(op.ClientToken)
 		physicalID, err = driver.Find(ctx, req)
 	default:
 		return "", errors.New(notFindable(op.ResourceType))

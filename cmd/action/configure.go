@@ -43,6 +43,7 @@ func (s *step) newEngine(ctx context.Context, owner string) (*engine.Engine, err
 		CDKStorage: s.in.CDKStorage || s.project.Settings.Value("useCdkBootstrapAssets") == true,
 		Prefix:     s.in.StatePrefix,
 		Owner:      owner,
+		NoOwnerTag: !s.in.OwnershipTag,
 		RunsURL:    runs,
 		Version:    "cdkd-action/" + version,
 		Environ:    os.Environ(), Children: s.children,

@@ -22,6 +22,8 @@ const skew = time.Minute
 type Create struct {
 	Sent time.Time // when it was first sent, by the run's clock; zero: not known
 	Tag  string    // the value of the tag that it gave; "": none, or not known
+	// Untagged tells that it may have been sent without the tag, on purpose.
+	Untagged bool
 }
 
 // Doubt says why what a create was answered with may have been there before; ""
@@ -34,9 +36,9 @@ func Doubt(c Create, held *provider.Holder) string {
 		return fmt.Sprintf("it was there before: it was made at %s, and its create was sent at %s", stamp(held.Created), stamp(c.Sent))
 	case c.Tag != "" && tag == c.Tag:
 		return ""
-	case c.Tag != "" && tagged:
+	case (c.Tag != "" || c.Untagged) && tagged:
 		return "it was there before: it has the tag of another create"
-	case c.Tag != "" && held.Tags != nil:
+	case c.Tag != "" && !c.Untagged && held.Tags != nil:
 		return "nothing proves that this stack made it: it does not have the tag that its create gave"
 	case timed:
 		return "" // its tags cannot be read, or no such tag was given

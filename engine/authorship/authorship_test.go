@@ -18,17 +18,21 @@ func TestDoubt(t *testing.T) {
 		held   provider.Holder
 		want   string // "": proved
 	}{
-		"its tag":                             {Create{sent, "ours"}, provider.Holder{Tags: ours}, ""},
-		"its tag, and its time":               {Create{sent, "ours"}, provider.Holder{Tags: ours, Created: sent}, ""},
-		"its tag, on what was made before":    {Create{sent, "ours"}, provider.Holder{Tags: ours, Created: sent.Add(-2 * time.Minute)}, "it was made at 2026-01-02T03:02:05Z"},
-		"another create's tag":                {Create{sent, "theirs"}, provider.Holder{Tags: ours, Created: sent}, "another create"},
-		"no tag though the tags are readable": {Create{sent, "ours"}, provider.Holder{Tags: map[string]string{"a": "b"}, Created: sent}, "does not have the tag"},
-		"tags not readable, made in time":     {Create{sent, "ours"}, provider.Holder{Created: sent.Add(time.Second)}, ""},
-		"tags not readable, a clock behind":   {Create{sent, "ours"}, provider.Holder{Created: sent.Add(-time.Minute)}, ""},
-		"tags not readable, made before":      {Create{sent, "ours"}, provider.Holder{Created: sent.Add(-61 * time.Second)}, "was there before"},
-		"tags not readable, no time":          {Create{sent, "ours"}, provider.Holder{}, "nothing proves"},
+		"its tag":                             {Create{Sent: sent, Tag: "ours"}, provider.Holder{Tags: ours}, ""},
+		"its tag, and its time":               {Create{Sent: sent, Tag: "ours"}, provider.Holder{Tags: ours, Created: sent}, ""},
+		"its tag, on what was made before":    {Create{Sent: sent, Tag: "ours"}, provider.Holder{Tags: ours, Created: sent.Add(-2 * time.Minute)}, "it was made at 2026-01-02T03:02:05Z"},
+		"another create's tag":                {Create{Sent: sent, Tag: "theirs"}, provider.Holder{Tags: ours, Created: sent}, "another create"},
+		"no tag though the tags are readable": {Create{Sent: sent, Tag: "ours"}, provider.Holder{Tags: map[string]string{"a": "b"}, Created: sent}, "does not have the tag"},
+		"tags not readable, made in time":     {Create{Sent: sent, Tag: "ours"}, provider.Holder{Created: sent.Add(time.Second)}, ""},
+		"tags not readable, a clock behind":   {Create{Sent: sent, Tag: "ours"}, provider.Holder{Created: sent.Add(-time.Minute)}, ""},
+		"tags not readable, made before":      {Create{Sent: sent, Tag: "ours"}, provider.Holder{Created: sent.Add(-61 * time.Second)}, "was there before"},
+		"tags not readable, no time":          {Create{Sent: sent, Tag: "ours"}, provider.Holder{}, "nothing proves"},
 		"no tag given, made in time":          {Create{Sent: sent}, provider.Holder{Tags: map[string]string{}, Created: sent}, ""},
 		"no tag given, no time":               {Create{Sent: sent}, provider.Holder{Tags: ours}, "nothing proves"},
+		"perhaps no tag, made in time":        {Create{Sent: sent, Tag: "ours", Untagged: true}, provider.Holder{Tags: map[string]string{}, Created: sent}, ""},
+		"perhaps no tag, no time":             {Create{Sent: sent, Tag: "ours", Untagged: true}, provider.Holder{Tags: map[string]string{}}, "nothing proves"},
+		"perhaps no tag, and there it is":     {Create{Sent: sent, Tag: "ours", Untagged: true}, provider.Holder{Tags: ours}, ""},
+		"no tag on purpose, another's there":  {Create{Sent: sent, Untagged: true}, provider.Holder{Tags: ours, Created: sent}, "another create"},
 		"nothing known of the create":         {Create{}, provider.Holder{Tags: ours, Created: sent}, "nothing proves"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/value"
@@ -96,6 +97,10 @@ type Request struct {
 
 // OwnerTagKey is the tag that proves which create made a resource.
 const OwnerTagKey = "cdkd-action:create"
+
+// ErrUntagged says that what a create made cannot be found, because it was sent
+// without the ownership tag.
+var ErrUntagged = errors.New("it was sent without the tag " + OwnerTagKey + ", by which alone it could be found")
 
 // A WaitMode says which waits an operation makes.
 type WaitMode int

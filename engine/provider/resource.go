@@ -73,7 +73,8 @@ type Resource struct {
 	Lookups func(ctx context.Context, rs []*Request) ([]*Holder, error)
 	Batch   int
 	// Find looks for what an unanswered create of this request may have made, by
-	// an exact key: natural key, token or ownership tag. "" for nothing.
+	// an exact key: natural key, token or ownership tag. "" for nothing; who is
+	// found by the tag alone is ErrUntagged for a request without one.
 	Find func(ctx context.Context, r *Request) (physicalID string, err error)
 
 	// PutOn, when not nil, tells that Create is answered with what is there

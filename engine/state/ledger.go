@@ -21,6 +21,7 @@ type Ledger struct {
 	before   atomic.Pointer[ledgerDoc] // what earlier runs left open
 	series   *series[*ledgerDoc]
 	recorded atomic.Bool               // by this run
+	untagged bool                      // see Untag
 	ahead    atomic.Pointer[ledgerDoc] // as it was when this run settled it ahead; nil unless it did
 }
 
@@ -51,6 +52,11 @@ func (k *Stack) OpenLedger(ctx context.Context, there bool, r *Record) *Ledger {
 	l.before.Store(before)
 	return l
 }
+
+// Untag has creates that are written down from now on be sent without the tag
+// that proves whose the resource is. One that an earlier run began stays what it
+// was. It comes before any Intend.
+func (l *Ledger) Untag() { l.untagged = true }
 
 // End returns when nothing is being written. What is when ctx ends is called off.
 func (l *Ledger) End(ctx context.Context) { l.series.end(ctx) }
@@ -115,7 +121,7 @@ func (l *Ledger) Abandoned() time.Time {
 // A Ticket is what an intended create is sent with.
 type Ticket struct {
 	Token    string // makes the create safe to repeat; for an Intent with a name, that name
-	OwnerTag string // the value of the tag that proves whose the resource is
+	OwnerTag string // the value of the tag that proves whose the resource is, "" for none
 }
 
 // Intend writes creates down, and returns when they may be sent. Calls that
@@ -127,9 +133,12 @@ func (l *Ledger) Intend(ctx context.Context, intents ...Intent) ([]Ticket, error
 	if err == nil && len(intents) > 0 {
 		err = l.series.change(ctx, func(d *ledgerDoc) (changed bool) {
 			for i, intent := range intents {
-				changed = d.enter(intent) || changed
+				changed = d.enter(intent, l.untagged) || changed
 				e := d.sent[intent.LogicalID]
-				tickets[i] = Ticket{Token: e.Token, OwnerTag: e.OwnerTag(d.nonce, intent.LogicalID)}
+				tickets[i] = Ticket{Token: e.Token}
+				if !l.untagged || !e.ByName() {
+					tickets[i].OwnerTag = e.OwnerTag(d.nonce, intent.LogicalID)
+				}
 			}
 			d.there = d.there || changed
 			d.recorded = d.recorded || l.recorded.Load()
@@ -143,13 +152,16 @@ func (l *Ledger) Intend(ctx context.Context, intents ...Intent) ([]Ticket, error
 }
 
 // enter puts an intent into the document, unless it keeps what is there.
-func (d *ledgerDoc) enter(i Intent) (changed bool) {
+func (d *ledgerDoc) enter(i Intent, bare bool) (changed bool) {
 	if old, ok := d.sent[i.LogicalID]; ok && i.Keep && old.Answers(i) {
 		return false
 	}
 	e := Entry{Base: i.base(), Token: i.Name, FirstSentAt: time.Now().UnixMilli()}
 	if e.Token == "" {
 		e.Token = randomHex(16)
+		if bare {
+			e.Token = untagged + e.Token[len(untagged):]
+		}
 	}
 	d.sent[i.LogicalID], d.fresh[i.LogicalID] = e, true
 	return true

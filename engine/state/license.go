@@ -118,12 +118,27 @@ func within(created time.Time, ms int64) bool {
 	return !created.After(time.UnixMilli(ms).Add(skew))
 }
 
+// untagged is how the token of a create begins that is sent without the tag that
+// proves whose the resource is. Others have no capitals.
+const untagged = "F"
+
+// OwnerTagOf is the value of the tag that a create gave, by its token, or that of
+// an attempt by Cloud Control, which has a number behind it. "" is none.
+func OwnerTagOf(token string) string {
+	tag, _, _ := strings.Cut(token, "-")
+	if strings.HasPrefix(tag, untagged) {
+		return ""
+	}
+	return tag
+}
+
 // OwnerTag is the value of the tag that proves which create made a resource:
 // the entry's token, or, where that is a name, which others could guess, a
-// keyed hash over what the entry is.
+// keyed hash over what the entry is. "" is a create that gave none; one by name
+// may have given none all the same.
 func (e Entry) OwnerTag(nonce, logicalID string) string {
 	if !e.ByName() {
-		return e.Token
+		return OwnerTagOf(e.Token)
 	}
 	h := hmac.New(sha256.New, []byte(nonce))
 	h.Write([]byte(Subject(logicalID) + "\x00" + e.Token + "\x00" + strconv.FormatInt(e.FirstSentAt, 10)))

@@ -137,6 +137,39 @@ func TestOwnerTag(t *testing.T) { // (S-213)
 	}
 }
 
+// A create that is sent without the tag says so in its token, whatever the run
+// that reads it does with its own (S-213).
+func TestUntaggedLedger(t *testing.T) {
+	c, k := shop(t)
+	l := k.OpenLedger(t.Context(), false, nil)
+	l.Untag()
+	tickets, err := l.Intend(t.Context(), queueIntent("Q"), Intent{LogicalID: "K", Type: "AWS::KMS::Key"})
+	if err != nil || tickets[0].OwnerTag+tickets[1].OwnerTag != "" || len(tickets[1].Token) != 32 {
+		t.Fatalf("%v %+v", err, tickets)
+	}
+	l = k.OpenLedger(t.Context(), true, nil)
+	again, err := l.Intend(t.Context(), Intent{LogicalID: "K", Type: "AWS::KMS::Key", Keep: true}, Intent{LogicalID: "L", Type: "AWS::KMS::Key"})
+	if err != nil || again[0] != tickets[1] || again[1].OwnerTag != again[1].Token {
+		t.Errorf("%v: %+v, want %+v and one with a tag", err, again, tickets[1])
+	}
+	l = k.OpenLedger(t.Context(), true, nil)
+	l.Untag()
+	if kept, err := l.Intend(t.Context(), Intent{LogicalID: "L", Type: "AWS::KMS::Key", Keep: true}); err != nil || kept[0] != again[1] {
+		t.Errorf("%v: %+v, want %+v as it was sent", err, kept, again[1])
+	}
+	if _, tag := l.Sent("K"); tag != "" {
+		t.Errorf("K gave the tag %s", tag)
+	}
+	if _, err := parseLedger(ledgerKey, []byte(c.body(t, ledgerKey))); err != nil {
+		t.Error(err)
+	}
+	for token, want := range map[string]string{tickets[1].Token + "-2": "", again[1].Token + "-2": again[1].Token} {
+		if got := OwnerTagOf(token); got != want {
+			t.Errorf("%s: %q, want %q", token, got, want)
+		}
+	}
+}
+
 func TestFateOf(t *testing.T) { // (S-234)
 	answered := func(status int, code string) error {
 		return &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{

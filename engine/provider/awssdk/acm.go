@@ -138,7 +138,7 @@ func certificate() provider.Resource {
 		},
 		Gone: []string{"ResourceNotFoundException"},
 		Wait: certificateIssued,
-		Find: findCertificate,
+		Find: byTag(findCertificate),
 		Known: func(r *provider.Request) *value.Object {
 			if r.PhysicalID == "" {
 				return nil
@@ -210,7 +210,7 @@ func findCertificate(ctx context.Context, r *provider.Request) (string, error) {
 	pages := acm.NewListCertificatesPaginator(acmClient(r.Session), &acm.ListCertificatesInput{
 		Includes: &types.Filters{KeyTypes: types.KeyAlgorithm("").Values()}, // without, only RSA's are listed
 	})
-	for r.OwnerTag != "" && pages.HasMorePages() {
+	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return "", err

@@ -76,7 +76,7 @@ func restAPI() provider.Resource {
 			return err
 		},
 		Gone: restGone,
-		Find: findRestAPI,
+		Find: byTag(findRestAPI),
 		Known: func(r *provider.Request) *value.Object {
 			if r.PhysicalID == "" {
 				return nil
@@ -210,9 +210,6 @@ func openAPI(ctx context.Context, r *provider.Request, location *value.Object, e
 
 // findRestAPI looks for the API with the create's tag: names are not unique.
 func findRestAPI(ctx context.Context, r *provider.Request) (string, error) {
-	if r.OwnerTag == "" {
-		return "", nil
-	}
 	pages := apigateway.NewGetRestApisPaginator(restClient(r.Session), &apigateway.GetRestApisInput{Limit: aws.Int32(500)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

@@ -72,9 +72,9 @@ func usagePlan() provider.Resource {
 		},
 		Gone:  restGone,
 		Known: knownID("Id"),
-		Find: func(ctx context.Context, r *provider.Request) (string, error) {
+		Find: byTag(func(ctx context.Context, r *provider.Request) (string, error) {
 			pages := apigateway.NewGetUsagePlansPaginator(restClient(r.Session), &apigateway.GetUsagePlansInput{Limit: aws.Int32(500)})
-			for r.OwnerTag != "" && pages.HasMorePages() {
+			for pages.HasMorePages() {
 				page, err := pages.NextPage(ctx)
 				if err != nil {
 					return "", err
@@ -86,7 +86,7 @@ func usagePlan() provider.Resource {
 				}
 			}
 			return "", nil
-		},
+		}),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			plan, err := get(ctx, r)
 			if err != nil {
@@ -244,9 +244,9 @@ func apiKey() provider.Resource {
 		Delete: provider.Call(restClient, (*apigateway.Client).DeleteApiKey, byID[apigateway.DeleteApiKeyInput]("ApiKey")),
 		Gone:   restGone,
 		Known:  knownID("APIKeyId"),
-		Find: func(ctx context.Context, r *provider.Request) (string, error) {
+		Find: byTag(func(ctx context.Context, r *provider.Request) (string, error) {
 			pages := apigateway.NewGetApiKeysPaginator(restClient(r.Session), &apigateway.GetApiKeysInput{Limit: aws.Int32(500)})
-			for r.OwnerTag != "" && pages.HasMorePages() {
+			for pages.HasMorePages() {
 				page, err := pages.NextPage(ctx)
 				if err != nil {
 					return "", err
@@ -258,7 +258,7 @@ func apiKey() provider.Resource {
 				}
 			}
 			return "", nil
-		},
+		}),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			key, err := restClient(r.Session).GetApiKey(ctx, &apigateway.GetApiKeyInput{ApiKey: &r.PhysicalID})
 			if err != nil {

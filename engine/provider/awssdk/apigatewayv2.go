@@ -84,7 +84,7 @@ func httpAPI() provider.Resource {
 			return err
 		},
 		Gone: httpGone,
-		Find: findHTTPAPI,
+		Find: byTag(findHTTPAPI),
 		Known: func(r *provider.Request) *value.Object {
 			if r.PhysicalID == "" {
 				return nil
@@ -141,9 +141,6 @@ func httpTags(of func(*provider.Request) string) provider.Tags {
 
 // findHTTPAPI looks for the API with the create's tag: names are not unique.
 func findHTTPAPI(ctx context.Context, r *provider.Request) (string, error) {
-	if r.OwnerTag == "" {
-		return "", nil
-	}
 	in := &apigatewayv2.GetApisInput{MaxResults: aws.String("500")}
 	for {
 		out, err := httpClient(r.Session).GetApis(ctx, in)

@@ -87,9 +87,9 @@ func graphAPI() provider.Resource {
 		Update: updateBy(appSyncClient, (*appsync.Client).UpdateGraphqlApi, updateGraphInput),
 		Delete: provider.Call(appSyncClient, (*appsync.Client).DeleteGraphqlApi, byID[appsync.DeleteGraphqlApiInput]("ApiId")),
 		Gone:   appSyncGone,
-		Find: func(ctx context.Context, r *provider.Request) (string, error) {
+		Find: byTag(func(ctx context.Context, r *provider.Request) (string, error) {
 			pages := appsync.NewListGraphqlApisPaginator(appSyncClient(r.Session), &appsync.ListGraphqlApisInput{})
-			for r.OwnerTag != "" && pages.HasMorePages() {
+			for pages.HasMorePages() {
 				page, err := pages.NextPage(ctx)
 				if err != nil {
 					return "", err
@@ -101,7 +101,7 @@ func graphAPI() provider.Resource {
 				}
 			}
 			return "", nil
-		},
+		}),
 		Attributes: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			if r.Attributes.Has("GraphQLUrl") {
 				return nil, nil // the create told them

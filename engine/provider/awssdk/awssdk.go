@@ -336,14 +336,21 @@ func asExisting(r *provider.Request, id string) *provider.Request {
 // findOwned makes a Find of a lookup by name, for creates that fail when they
 // are sent twice: a holder is ours when it carries this create's own tag.
 func findOwned(lookup func(context.Context, *provider.Request) (*provider.Holder, error)) func(context.Context, *provider.Request) (string, error) {
-	return func(ctx context.Context, r *provider.Request) (string, error) {
-		if r.OwnerTag == "" {
-			return "", nil
-		}
+	return byTag(func(ctx context.Context, r *provider.Request) (string, error) {
 		h, err := lookup(ctx, r)
 		if h == nil || err != nil || h.Tags[provider.OwnerTagKey] != r.OwnerTag {
 			return "", err
 		}
 		return h.PhysicalID, nil
+	})
+}
+
+// byTag is for a Find that goes by the ownership tag alone.
+func byTag(find func(context.Context, *provider.Request) (string, error)) func(context.Context, *provider.Request) (string, error) {
+	return func(ctx context.Context, r *provider.Request) (string, error) {
+		if r.OwnerTag == "" {
+			return "", provider.ErrUntagged
+		}
+		return find(ctx, r)
 	}
 }

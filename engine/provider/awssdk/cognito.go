@@ -88,7 +88,7 @@ func userPool() provider.Resource {
 		},
 		Delete: provider.Call(cognitoClient, (*cognito.Client).DeleteUserPool, byID[cognito.DeleteUserPoolInput]("UserPoolId")),
 		Gone:   cognitoGone,
-		Find:   findUserPool,
+		Find:   byTag(findUserPool),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			p, err := describePool(ctx, r, r.PhysicalID)
 			if err != nil {
@@ -186,9 +186,6 @@ func addAttributes(ctx context.Context, r *provider.Request) error {
 
 // findUserPool finds a pool by its tag: many may have the name.
 func findUserPool(ctx context.Context, r *provider.Request) (string, error) {
-	if r.OwnerTag == "" {
-		return "", nil
-	}
 	pages := cognito.NewListUserPoolsPaginator(cognitoClient(r.Session), &cognito.ListUserPoolsInput{MaxResults: aws.Int32(60)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

@@ -82,9 +82,6 @@ func physicalID(r *provider.Request) string { return r.PhysicalID }
 // findTagged is the Find of what is tagged when it is made. The tag names one
 // create, so that the kind need not be asked for.
 func findTagged(ctx context.Context, r *provider.Request) (string, error) {
-	if r.OwnerTag == "" {
-		return "", nil
-	}
 	out, err := ec2Client(r.Session).DescribeTags(ctx, &ec2.DescribeTagsInput{Filters: []types.Filter{
 		having("key", provider.OwnerTagKey), having("value", r.OwnerTag),
 	}})

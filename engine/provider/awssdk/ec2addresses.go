@@ -46,7 +46,7 @@ func elasticIP() provider.Resource {
 		Delete: releaseAddress,
 		Gone:   addressGone,
 		Adopt:  adoptAddress,
-		Find: func(ctx context.Context, r *provider.Request) (string, error) {
+		Find: byTag(func(ctx context.Context, r *provider.Request) (string, error) {
 			id, err := findTagged(ctx, r)
 			if id == "" || err != nil {
 				return "", err
@@ -56,7 +56,7 @@ func elasticIP() provider.Resource {
 				return "", err
 			}
 			return aws.ToString(a.PublicIp) + "|" + id, nil
-		},
+		}),
 		// Only a running instance can be given an address: without waiting for
 		// instances the association is left to be made by hand.
 		Wait: &provider.Waiter{

@@ -86,7 +86,7 @@ func vpcEndpoint() provider.Resource {
 			return unsuccessful(out.Unsuccessful)
 		},
 		Gone: endpointGone,
-		Find: findTagged,
+		Find: byTag(findTagged),
 		Wait: &provider.Waiter{
 			From: provider.WaitDefault, What: "VPC endpoint available",
 			OK: []string{"available", "pendingacceptance"}, Failed: []string{"failed", "rejected", "expired", "deleting", "deleted"},

@@ -46,7 +46,7 @@ func flowLog() provider.Resource {
 			return unsuccessful(out.Unsuccessful)
 		},
 		Gone:  flowLogGone,
-		Find:  findTagged,
+		Find:  byTag(findTagged),
 		Known: idAs("Id"),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			out, err := ec2Client(r.Session).DescribeFlowLogs(ctx, &ec2.DescribeFlowLogsInput{FlowLogIds: []string{r.PhysicalID}})

@@ -34,7 +34,7 @@ func internetGateway() provider.Resource {
 			return err
 		},
 		Gone:  internetGatewayGone,
-		Find:  findTagged,
+		Find:  byTag(findTagged),
 		Known: idAs("InternetGatewayId"),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			g, err := describeInternetGateway(ctx, r, r.PhysicalID)
@@ -226,7 +226,7 @@ func natGateway() provider.Resource {
 			return err
 		},
 		Gone: natGone,
-		Find: findTagged,
+		Find: byTag(findTagged),
 		Wait: &provider.Waiter{
 			From: provider.WaitDefault, What: "NAT gateway available",
 			OK: []string{"available"}, Failed: []string{"failed", "deleting", "deleted"},

@@ -67,7 +67,7 @@ func securityGroup() provider.Resource {
 			})
 		},
 		Gone:  groupGone,
-		Find:  findTagged,
+		Find:  byTag(findTagged),
 		Known: idAs("GroupId", "Id"),
 		Read:  readGroup,
 	}

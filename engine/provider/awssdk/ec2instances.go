@@ -87,7 +87,7 @@ func instance() provider.Resource {
 			return err
 		},
 		Gone:  instanceGone,
-		Find:  findTagged,
+		Find:  byTag(findTagged),
 		Known: idAs("InstanceId"),
 		Wait: &provider.Waiter{
 			From: provider.WaitDefault, What: "instance running", OK: []string{"running", "stopped"},

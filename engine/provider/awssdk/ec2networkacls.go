@@ -43,7 +43,7 @@ func networkACL() provider.Resource {
 			return err
 		},
 		Gone:  aclGone,
-		Find:  findTagged,
+		Find:  byTag(findTagged),
 		Known: idAs("Id"),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			acl, err := describeACL(ctx, r, &ec2.DescribeNetworkAclsInput{NetworkAclIds: []string{r.PhysicalID}})

@@ -34,7 +34,7 @@ func routeTable() provider.Resource {
 			return err
 		},
 		Gone:  routeTableGone,
-		Find:  findTagged,
+		Find:  byTag(findTagged),
 		Known: idAs("RouteTableId"),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			t, err := describeRouteTable(ctx, r, r.PhysicalID)

@@ -65,7 +65,7 @@ func subnet() provider.Resource {
 			})
 		},
 		Gone: subnetGone,
-		Find: findTagged,
+		Find: byTag(findTagged),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			s, err := describeSubnet(ctx, r)
 			if err != nil {

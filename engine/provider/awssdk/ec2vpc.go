@@ -50,7 +50,7 @@ func vpc() provider.Resource {
 			})
 		},
 		Gone:       vpcGone,
-		Find:       findTagged,
+		Find:       byTag(findTagged),
 		Attributes: vpcAttributes,
 		Read:       readVPC,
 	}

@@ -35,7 +35,7 @@ func egressOnlyGateway() provider.Resource {
 			return err
 		},
 		Gone:  egressGatewayGone,
-		Find:  findTagged,
+		Find:  byTag(findTagged),
 		Known: idAs("Id"),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			out, err := ec2Client(r.Session).DescribeEgressOnlyInternetGateways(ctx, &ec2.DescribeEgressOnlyInternetGatewaysInput{EgressOnlyInternetGatewayIds: []string{r.PhysicalID}})

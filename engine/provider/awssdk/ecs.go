@@ -174,7 +174,7 @@ func taskDefinition() provider.Resource {
 		Delete: deregisterTask,
 		Gone:   []string{"ResourceNotFoundException"},
 		Known:  knownID("TaskDefinitionArn"),
-		Find:   findTaskDefinition,
+		Find:   byTag(findTaskDefinition),
 	}
 }
 
@@ -196,9 +196,6 @@ func deregisterTask(ctx context.Context, r *provider.Request) error {
 // findTaskDefinition looks through the newest revisions of the family for the
 // one with the create's tag.
 func findTaskDefinition(ctx context.Context, r *provider.Request) (string, error) {
-	if r.OwnerTag == "" {
-		return "", nil
-	}
 	const newest = 10
 	c := ecsClient(r.Session)
 	out, err := c.ListTaskDefinitions(ctx, &ecs.ListTaskDefinitionsInput{

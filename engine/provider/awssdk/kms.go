@@ -78,7 +78,7 @@ func key() provider.Resource {
 			return err
 		},
 		Gone: kmsGone,
-		Find: findKey,
+		Find: byTag(findKey),
 		Known: func(r *provider.Request) *value.Object {
 			if r.PhysicalID == "" {
 				return nil
@@ -160,9 +160,6 @@ func putKeyState(ctx context.Context, r *provider.Request) error {
 // findKey looks through the account's keys for the one with the create's tag:
 // keys have neither names nor tokens, and a lost one costs money every month.
 func findKey(ctx context.Context, r *provider.Request) (string, error) {
-	if r.OwnerTag == "" {
-		return "", nil
-	}
 	c := kmsClient(r.Session)
 	var found string
 	var mu sync.Mutex

@@ -108,10 +108,13 @@ func secret() provider.Resource {
 			for _, tag := range out.Tags {
 				ours = ours || r.OwnerTag != "" && aws.ToString(tag.Key) == provider.OwnerTagKey && aws.ToString(tag.Value) == r.OwnerTag
 			}
-			if !ours {
-				return "", nil
+			switch {
+			case ours:
+				return aws.ToString(out.ARN), nil
+			case r.OwnerTag == "" && len(out.VersionIdsToStages) == 0:
+				return "", provider.ErrUntagged
 			}
-			return aws.ToString(out.ARN), nil
+			return "", nil
 		},
 		Known: func(r *provider.Request) *value.Object {
 			if r.PhysicalID == "" {

@@ -374,6 +374,7 @@ func (d *deployment) update(ctx context.Context, c *plan.Change, resolved templa
 	d.record(c, resolved, row, provider.Created{PhysicalID: id, Attributes: attributes, Effective: updated.Effective, NoEcho: updated.NoEcho})
 	d.finish(c.LogicalID, state.OpUpdate)
 	d.finish(c.LogicalID, state.OpCreate) // of a nested stack, which is gone on with
+	d.finish(c.LogicalID, state.OpDelete) // it is there
 	op := &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpUpdate, PhysicalID: id,
 		Previous: row, Properties: resolved.Stored.(*value.Object), ProvisionedBy: decision.Route.ProvisionedBy}
 	if id != row.PhysicalID { // a custom resource answered with another id: its old self goes

@@ -70,6 +70,9 @@ func (s *settler) settleUpdate(ctx context.Context, op state.OpenOperation, row 
 // settleDelete finds out whether what the record names is gone.
 func (s *settler) settleDelete(ctx context.Context, op state.OpenOperation, row *state.Resource) (verdict, error) {
 	gone, text, err := s.deleted(ctx, op, row)
+	if is[*unreadError](err) {
+		return verdict{text: err.Error(), later: op.Stage, warn: true}, nil // until it is deleted, or read
+	}
 	if err != nil {
 		return verdict{}, err
 	}
@@ -89,6 +92,9 @@ func (s *settler) settleOldDelete(ctx context.Context, op state.OpenOperation) (
 			continue
 		}
 		gone, text, err := s.deleted(ctx, op, leftoverRow(l))
+		if is[*unreadError](err) {
+			text, err = err.Error(), nil // it stays a leftover
+		}
 		v := verdict{text: "old copy: " + text, sent: sentOf(op)}
 		if gone {
 			v.gone = &l
@@ -97,6 +103,11 @@ func (s *settler) settleOldDelete(ctx context.Context, op state.OpenOperation) (
 	}
 	return verdict{text: "the record does not name it any more", sent: sentOf(op)}, nil
 }
+
+// An unreadError says that nobody could tell whether a delete had its effect.
+type unreadError struct{ error }
+
+func (e *unreadError) Unwrap() error { return e.error }
 
 // deleted tells whether a delete that was let go has had its effect. An error
 // leaves that open.
@@ -136,14 +147,14 @@ func (s *settler) lookDeleted(ctx context.Context, op state.OpenOperation, row *
 	}
 	err = s.read(ctx, row, req)
 	if err != nil && !errors.Is(err, provider.ErrNotFound) {
-		return false, fmt.Sprintf("whether it is deleted could not be read: %v", err), nil
+		return false, "", &unreadError{fmt.Errorf("whether it is deleted could not be read: %w", err)}
 	}
 	var held *provider.Holder // what reads types that have no reader of their own may not see
 	if driver != nil && driver.Resource().Lookup != nil {
 		s.name(req)
 		var unseen error
 		if held, unseen = driver.Lookup(ctx, req); unseen != nil && !provider.AccessDenied(unseen) {
-			return false, fmt.Sprintf("whether it is deleted could not be looked up: %v", unseen), nil
+			return false, "", &unreadError{fmt.Errorf("whether it is deleted could not be looked up: %w", unseen)}
 		}
 	}
 	switch {

@@ -20,12 +20,16 @@ func (e *RecordError) Error() string { return e.Err.Error() }
 
 func (e *RecordError) Unwrap() error { return e.Err }
 
+// gathering is how long a save of the record waits for what else ends at that time.
+// Alone, what ended first would go, and the rest wait until that is answered.
+const gathering = 10 * time.Millisecond
+
 // openSaver has the record saved from now on, which is as it was read.
 func (d *deployment) openSaver(ctx context.Context, etag state.ETag, read *state.Record) {
 	saves := make(chan struct{}, 1)
 	d.saves = saves
 	d.saver = state.NewSaver(ctx, d.place, etag, state.SaverOptions{
-		Read: read,
+		Read: read, Gather: gathering,
 		Warn: func(text string) { d.warn("%s", text) },
 		Saved: func(state.ETag) {
 			if d.creates != nil {

@@ -14,8 +14,9 @@ import (
 )
 
 // A Saver writes the record of one stack, one write at a time: while one is
-// under way the next collects everything since. Each write is guarded by the
-// version that the one before it made.
+// under way the next collects everything since, and each waits a moment for what
+// ends at the same time. Each write is guarded by the version that the one before
+// it made.
 //
 // A write that meets another's version is refused, and so is every later one:
 // the record is then somebody else's. A write that fails otherwise is reported
@@ -38,6 +39,8 @@ type Saver struct {
 	next    *Record       // waiting to be written
 	sent    *Record       // as last sent
 	busy    chan struct{} // closes when nothing is; nil when nothing is now
+	awaited int           // who waits for what was given to Save
+	hurry   func()        // ends the wait for more; nil when there is none
 	callOff func()        // what is being written
 	err     error         // of the latest write; sticky when a conflict
 	stopped bool
@@ -50,6 +53,9 @@ type SaverOptions struct {
 	// Warn, when set, takes a save that failed although a later one may do, once
 	// until one does.
 	Warn func(text string)
+	// Gather is how long a write waits for what else is to be saved, while nobody
+	// waits for it.
+	Gather time.Duration
 	// Saved, when set, is called after every write, one call at a time.
 	Saved func(ETag)
 }
@@ -98,6 +104,15 @@ func (s *Saver) Says(r *Record) bool {
 // Flush waits until everything given to Save is written, and returns nil only
 // if it is.
 func (s *Saver) Flush(ctx context.Context) error {
+	s.mu.Lock()
+	s.awaited++
+	s.hasten()
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.awaited--
+		s.mu.Unlock()
+	}()
 	for {
 		s.mu.Lock()
 		busy, err := s.busy, s.err
@@ -111,6 +126,30 @@ func (s *Saver) Flush(ctx context.Context) error {
 			return s.saving(context.Cause(ctx))
 		}
 	}
+}
+
+// hasten has what is waiting written now. It is called with the lock.
+func (s *Saver) hasten() {
+	if s.hurry != nil {
+		s.hurry()
+	}
+}
+
+// gather gives what is to be saved at nearly the same time a moment to go along.
+func (s *Saver) gather() {
+	s.mu.Lock()
+	if s.opt.Gather <= 0 || s.next == nil || s.awaited > 0 {
+		s.mu.Unlock()
+		return
+	}
+	wait, hurry := context.WithTimeout(s.writing, s.opt.Gather)
+	s.hurry = hurry
+	s.mu.Unlock()
+	<-wait.Done()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hurry = nil
+	hurry()
 }
 
 // Discard drops what waits to be written and waits for the write under way, for
@@ -159,6 +198,7 @@ func (s *Saver) run(busy chan struct{}, done func()) {
 	defer close(busy)
 	defer done()
 	for {
+		s.gather()
 		s.mu.Lock()
 		next, etag := s.next, s.etag
 		s.next = nil

@@ -422,3 +422,42 @@ func TestSaverRace(t *testing.T) {
 		t.Errorf("told of %v, the version is %s", saved, s.ETag())
 	}
 }
+
+// What ends at nearly the same time is one write, for which nobody who waits has to
+// wait longer (S-75).
+func TestSavesAreGathered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, k := bubbleShop(t)
+		s := NewSaver(t.Context(), k, Absent, SaverOptions{Gather: 10 * time.Millisecond})
+		s.Save(rows(1))
+		time.Sleep(9 * time.Millisecond)
+		s.Save(rows(2))
+		time.Sleep(time.Second)
+		c.wantRequests(t, "PutObject "+recordKey)
+		if n := c.savedRows(t); n != 2 {
+			t.Errorf("%d rows saved by themselves, want 2", n)
+		}
+
+		start := time.Now()
+		s.Save(rows(3))
+		synctest.Wait()
+		if err := s.Flush(t.Context()); err != nil || time.Since(start) >= 10*time.Millisecond {
+			t.Errorf("waited for %s: %v", time.Since(start), err)
+		}
+		if n := c.savedRows(t); n != 3 {
+			t.Errorf("%d rows saved when they were waited for, want 3", n)
+		}
+
+		s.Save(rows(4))
+		synctest.Wait()
+		if err := s.Discard(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.Save(rows(5))
+		synctest.Wait()
+		s.End()
+		if n := c.savedRows(t); n != 3 {
+			t.Errorf("%d rows saved of what was dropped, want 3", n)
+		}
+	})
+}

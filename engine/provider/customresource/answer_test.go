@@ -120,6 +120,12 @@ func TestAnswers(t *testing.T) {
 			w.put(e, 45*time.Second, success)
 			return reply{}
 		}, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, took: 64340 * time.Millisecond, events: 1},
+		{rule: "a topic whose subscriber does not answer has an hour (T-616)", props: `{"ServiceToken":"` + topic + `"}`, handle: func(*world, *value.Object) reply { return reply{} }, fails: "within 1h0m0s", took: time.Hour, events: 1},
+		{rule: "a topic of another partition is one (T-600)", props: `{"ServiceToken":"` + strings.Replace(topic, "arn:aws:", "arn:aws-cn:", 1) + `"}`, handle: func(w *world, e *value.Object) reply {
+			w.put(e, 0, success)
+			return reply{}
+		}, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, events: 1},
+		{rule: "anything else is a function, by its name too (T-600)", props: `{"ServiceToken":"handler"}`, handle: func(*world, *value.Object) reply { return reply{payload: success} }, id: "made-1", data: `{"Url":"u","Nested":{"A":1}}`, events: 1},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			bubble(t, func(w *world) {

@@ -114,6 +114,7 @@ func TestDelete(t *testing.T) { // (T-633)
 		notice      string
 	}{
 		{rule: "SUCCESS", props: `{"ServiceToken":"` + token + `"}`, reply: reply{payload: success}},
+		{rule: "no properties", skipped: "no ServiceToken"},
 		{rule: "no ServiceToken", props: `{}`, skipped: "no ServiceToken"},
 		{rule: "a token that is none", props: `{"ServiceToken":["x"]}`, fails: "is a list"},
 		{rule: "the function is gone", props: `{"ServiceToken":"` + token + `"}`, states: []string{"gone"}, notice: "NOT deleted"},
@@ -127,7 +128,10 @@ func TestDelete(t *testing.T) { // (T-633)
 					w.states = c.states
 				}
 				w.handle = func(*value.Object) reply { return c.reply }
-				r := w.request(c.props)
+				r := w.request(or(c.props, "{}"))
+				if c.props == "" {
+					r.Properties = nil
+				}
 				r.PhysicalID = "made-1"
 				out, err := w.provider(0).Delete(w.t.Context(), r)
 				if (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) {

@@ -150,7 +150,7 @@ func (w *world) Do(r *http.Request) (*http.Response, error) {
 	case service == "sns":
 		body, _ := io.ReadAll(r.Body)
 		form, err := url.ParseQuery(string(body))
-		if err != nil || form.Get("TopicArn") != topic {
+		if err != nil || !isTopic(form.Get("TopicArn")) {
 			w.t.Errorf("publish: %s", body)
 		}
 		if len(w.refusals) > 0 {
@@ -182,7 +182,7 @@ func (w *world) record(text string) *value.Object {
 	defer w.mu.Unlock()
 	w.events = append(w.events, e)
 	w.at = append(w.at, time.Since(w.start))
-	if w.handle != nil && strings.HasPrefix(e.Object("ResourceProperties").String("ServiceToken"), "arn:aws:sns") {
+	if w.handle != nil && isTopic(e.Object("ResourceProperties").String("ServiceToken")) {
 		w.handle(e)
 	}
 	return e

@@ -7,7 +7,7 @@
 //
 // A request that may have reached a handler is never sent again, because
 // nobody can know what it did. What is retried is what came before that (a
-// role that IAM has not spread yet), and a handler that said by itself that it
+// role that IAM has not spread yet, a busy function), and a handler that said by itself that it
 // was not allowed to do its work.
 package customresource
 
@@ -176,8 +176,8 @@ func (p *Provider) ask(ctx context.Context, r *provider.Request, e event) (*answ
 	}
 }
 
-// deliver sends one event, again as long as it fails for a role or policy that
-// has not spread before anything has accepted it.
+// deliver sends one event, again as long as it is not accepted for a role or policy
+// that has not spread, or because the function is busy.
 func (p *Provider) deliver(ctx context.Context, r *provider.Request, e event) (*answer, error) {
 	budget, err := budgetOf(r, e)
 	if err != nil {
@@ -186,10 +186,10 @@ func (p *Provider) deliver(ctx context.Context, r *provider.Request, e event) (*
 	for k := 0; ; k++ {
 		a, err := p.once(ctx, r, e, budget)
 		var early *undelivered
-		if !errors.As(err, &early) || !early.spreading || k >= retry.PropagationProbe.Retries {
+		if !errors.As(err, &early) || early.again == nil || k >= early.again.Retries {
 			return a, err
 		}
-		if err := pause(ctx, r, retry.PropagationProbe.Delay(k), err); err != nil {
+		if err := pause(ctx, r, early.again.Delay(k), err); err != nil {
 			return nil, err
 		}
 	}

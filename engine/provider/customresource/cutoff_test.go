@@ -120,3 +120,28 @@ func TestThrottledPublish(t *testing.T) {
 		}
 	})
 }
+
+// A function that is busy is invoked later, for as long as a throttled call is tried
+// again elsewhere (T-643, T-911).
+func TestBusyFunction(t *testing.T) {
+	busy := reply{status: 429, code: "TooManyRequestsException", message: "Rate Exceeded."}
+	for rule, c := range map[string]struct {
+		refuses int
+		ok      bool
+	}{"for a while": {20, true}, "for ever": {1000, false}} {
+		t.Run(rule, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				w.handle = func(*value.Object) reply {
+					if len(w.events) > c.refuses {
+						return reply{payload: success}
+					}
+					return busy
+				}
+				_, err := w.provider(2).Create(w.t.Context(), w.request(`{"ServiceToken":"`+token+`"}`))
+				if (err == nil) != c.ok || time.Since(w.start) > 2*time.Minute || w.objects() != 0 {
+					w.t.Errorf("got %v after %s, %d objects", err, time.Since(w.start), w.objects())
+				}
+			})
+		})
+	}
+}

@@ -23,8 +23,8 @@ import (
 
 // An undelivered request was refused before any handler could have it.
 type undelivered struct {
-	err       error
-	spreading bool // for want of a role or policy that may still be spreading
+	err   error
+	again *retry.Schedule // by which it is worth sending again; nil: it is not
 }
 
 func (e *undelivered) Error() string { return e.err.Error() }
@@ -36,8 +36,14 @@ func (e *undelivered) NothingSent() bool { return true }
 
 // refusal wraps an error that came before a request was accepted.
 func refusal(err error) error {
-	spreading := (retry.Classifier{}).Of(err) == retry.Propagation || contains(err.Error(), "no identity-based policy allows", "not in the state functionactive") != ""
-	return &undelivered{err: err, spreading: spreading}
+	early := &undelivered{err: err}
+	switch class := (retry.Classifier{}).Of(err); {
+	case class == retry.Propagation, contains(err.Error(), "no identity-based policy allows", "not in the state functionactive") != "":
+		early.again = &retry.PropagationProbe
+	case class == retry.Throttle: // as CloudFormation, which queues what a busy function does not take
+		early.again = &retry.Generic
+	}
+	return early
 }
 
 // An invocation is what an invoke returned at once.

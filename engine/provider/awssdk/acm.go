@@ -121,13 +121,7 @@ func certificate() provider.Resource {
 				return err
 			},
 		},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, acmOnce, (*acm.Client).RequestCertificate, requestCertificateInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.CertificateArn)}, nil
-		},
+		Create: createBy(acmOnce, (*acm.Client).RequestCertificate, requestCertificateInput, func(o *acm.RequestCertificateOutput) *string { return o.CertificateArn }),
 		Update: updateBy(acmClient, (*acm.Client).UpdateCertificateOptions, certificateOptionsInput),
 		// Distributions and listeners that are gone keep it in use for some minutes.
 		Delete: func(ctx context.Context, r *provider.Request) error {

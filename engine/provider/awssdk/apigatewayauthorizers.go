@@ -17,13 +17,7 @@ func restAuthorizer() provider.Resource {
 	return provider.Resource{
 		Type:   "AWS::ApiGateway::Authorizer",
 		Inputs: []provider.Input{createRestAuthorizerInput},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, restOnce, (*apigateway.Client).CreateAuthorizer, createRestAuthorizerInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.Id}, nil
-		},
+		Create: createBy(restOnce, (*apigateway.Client).CreateAuthorizer, createRestAuthorizerInput, func(o *apigateway.CreateAuthorizerOutput) *string { return o.Id }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			var p patch
 			p.scalars(d.Old, d.New,

@@ -21,13 +21,7 @@ func restResource() provider.Resource {
 	return provider.Resource{
 		Type:   "AWS::ApiGateway::Resource",
 		Inputs: []provider.Input{createRestResourceInput},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, restOnce, (*apigateway.Client).CreateResource, createRestResourceInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.Id}, nil
-		},
+		Create: createBy(restOnce, (*apigateway.Client).CreateResource, createRestResourceInput, func(o *apigateway.CreateResourceOutput) *string { return o.Id }),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := restClient(r.Session).DeleteResource(ctx, &apigateway.DeleteResourceInput{RestApiId: restAPIOf(r), ResourceId: ownID(r)})
 			return err

@@ -48,13 +48,7 @@ func restDeployment() provider.Resource {
 				return err
 			},
 		}},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, restOnce, (*apigateway.Client).CreateDeployment, createRestDeploymentInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.Id}, nil
-		},
+		Create: createBy(restOnce, (*apigateway.Client).CreateDeployment, createRestDeploymentInput, func(o *apigateway.CreateDeploymentOutput) *string { return o.Id }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			var p patch
 			p.scalars(d.Old, d.New, patched{"Description", "/description", ""})
@@ -152,14 +146,8 @@ func restStage() provider.Resource {
 				return patchStage(ctx, r, *ownID(r), stagePatch(part(r.Previous, stageLater...), part(r.Properties, stageLater...)))
 			},
 		}},
-		Tags: restTags(func(r *provider.Request) string { return "/restapis/" + *restAPIOf(r) + "/stages/" + *ownID(r) }),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, restOnce, (*apigateway.Client).CreateStage, createRestStageInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.StageName}, nil
-		},
+		Tags:   restTags(func(r *provider.Request) string { return "/restapis/" + *restAPIOf(r) + "/stages/" + *ownID(r) }),
+		Create: createBy(restOnce, (*apigateway.Client).CreateStage, createRestStageInput, func(o *apigateway.CreateStageOutput) *string { return o.StageName }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			return provider.Updated{}, patchStage(ctx, r, *ownID(r), stagePatch(part(d.Old, stageAtOnce...), part(d.New, stageAtOnce...)))
 		},

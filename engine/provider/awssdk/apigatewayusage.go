@@ -38,13 +38,7 @@ func usagePlan() provider.Resource {
 		Type:   "AWS::ApiGateway::UsagePlan",
 		Inputs: []provider.Input{createUsagePlanInput},
 		Tags:   restTags(func(r *provider.Request) string { return "/usageplans/" + r.PhysicalID }),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, restOnce, (*apigateway.Client).CreateUsagePlan, createUsagePlanInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.Id}, nil
-		},
+		Create: createBy(restOnce, (*apigateway.Client).CreateUsagePlan, createUsagePlanInput, func(o *apigateway.CreateUsagePlanOutput) *string { return o.Id }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			return provider.Updated{}, patchUsagePlan(ctx, r, usagePlanPatch(r, d))
 		},
@@ -224,13 +218,7 @@ func apiKey() provider.Resource {
 		Type:   "AWS::ApiGateway::ApiKey",
 		Inputs: []provider.Input{createAPIKeyInput},
 		Tags:   restTags(func(r *provider.Request) string { return "/apikeys/" + r.PhysicalID }),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, restOnce, (*apigateway.Client).CreateApiKey, createAPIKeyInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.Id}, nil
-		},
+		Create: createBy(restOnce, (*apigateway.Client).CreateApiKey, createAPIKeyInput, func(o *apigateway.CreateApiKeyOutput) *string { return o.Id }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			var p patch
 			p.scalars(d.Old, d.New,

@@ -195,14 +195,8 @@ func httpStage() provider.Resource {
 		Inputs:  []provider.Input{createHTTPStageInput},
 		Updates: []provider.Input{updateHTTPStageInput},
 		Tags:    httpTags(func(r *provider.Request) string { return "/apis/" + *httpAPIOf(r) + "/stages/" + *ownID(r) }),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, httpOnce, (*apigatewayv2.Client).CreateStage, createHTTPStageInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.StageName}, nil
-		},
-		Update: updateHTTPStage,
+		Create:  createBy(httpOnce, (*apigatewayv2.Client).CreateStage, createHTTPStageInput, func(o *apigatewayv2.CreateStageOutput) *string { return o.StageName }),
+		Update:  updateHTTPStage,
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := httpClient(r.Session).DeleteStage(ctx, &apigatewayv2.DeleteStageInput{ApiId: httpAPIOf(r), StageName: ownID(r)})
 			return err

@@ -103,17 +103,8 @@ func httpIntegration() provider.Resource {
 		Type:    "AWS::ApiGatewayV2::Integration",
 		Inputs:  []provider.Input{createHTTPIntegrationInput},
 		Updates: []provider.Input{updateHTTPIntegrationInput},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, httpOnce, (*apigatewayv2.Client).CreateIntegration, createHTTPIntegrationInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.IntegrationId}, nil
-		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, httpClient, (*apigatewayv2.Client).UpdateIntegration, updateHTTPIntegrationInput)
-			return provider.Updated{}, err
-		},
+		Create:  createBy(httpOnce, (*apigatewayv2.Client).CreateIntegration, createHTTPIntegrationInput, func(o *apigatewayv2.CreateIntegrationOutput) *string { return o.IntegrationId }),
+		Update:  updateBy(httpClient, (*apigatewayv2.Client).UpdateIntegration, updateHTTPIntegrationInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := httpClient(r.Session).DeleteIntegration(ctx, &apigatewayv2.DeleteIntegrationInput{ApiId: httpAPIOf(r), IntegrationId: ownID(r)})
 			return err
@@ -159,13 +150,7 @@ func httpRoute() provider.Resource {
 		Type:    "AWS::ApiGatewayV2::Route",
 		Inputs:  []provider.Input{createHTTPRouteInput},
 		Updates: []provider.Input{updateHTTPRouteInput},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, httpOnce, (*apigatewayv2.Client).CreateRoute, createHTTPRouteInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.RouteId}, nil
-		},
+		Create:  createBy(httpOnce, (*apigatewayv2.Client).CreateRoute, createHTTPRouteInput, func(o *apigatewayv2.CreateRouteOutput) *string { return o.RouteId }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			_, err := provider.Invoke(ctx, r, httpClient, (*apigatewayv2.Client).UpdateRoute, updateHTTPRouteInput)
 			if err != nil {
@@ -236,17 +221,8 @@ func httpAuthorizer() provider.Resource {
 		Type:    "AWS::ApiGatewayV2::Authorizer",
 		Inputs:  []provider.Input{createHTTPAuthorizerInput},
 		Updates: []provider.Input{updateHTTPAuthorizerInput},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, httpOnce, (*apigatewayv2.Client).CreateAuthorizer, createHTTPAuthorizerInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.AuthorizerId}, nil
-		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, httpClient, (*apigatewayv2.Client).UpdateAuthorizer, updateHTTPAuthorizerInput)
-			return provider.Updated{}, err
-		},
+		Create:  createBy(httpOnce, (*apigatewayv2.Client).CreateAuthorizer, createHTTPAuthorizerInput, func(o *apigatewayv2.CreateAuthorizerOutput) *string { return o.AuthorizerId }),
+		Update:  updateBy(httpClient, (*apigatewayv2.Client).UpdateAuthorizer, updateHTTPAuthorizerInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := httpClient(r.Session).DeleteAuthorizer(ctx, &apigatewayv2.DeleteAuthorizerInput{ApiId: httpAPIOf(r), AuthorizerId: authorizerOf(r)})
 			return err

@@ -126,6 +126,17 @@ func byID[In any](members ...string) *provider.Binding[In] {
 	return provider.Bind[In](provider.Only(), provider.ID(members...))
 }
 
+// createBy is the Create of a type that one call makes, whose answer has its id.
+func createBy[C, In, Out, O any](client func(*provider.Session) *C, op provider.Operation[C, In, Out, O], in *provider.Binding[In], id func(*Out) *string) func(context.Context, *provider.Request) (provider.Created, error) {
+	return func(ctx context.Context, r *provider.Request) (provider.Created, error) {
+		out, err := provider.Invoke(ctx, r, client, op, in)
+		if err != nil {
+			return provider.Created{}, err
+		}
+		return provider.Created{PhysicalID: aws.ToString(id(out))}, nil
+	}
+}
+
 // updateBy is the Update of a type that one call changes.
 func updateBy[C, In, Out, O any](client func(*provider.Session) *C, op provider.Operation[C, In, Out, O], in *provider.Binding[In]) func(context.Context, *provider.Request, provider.Diff) (provider.Updated, error) {
 	return func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
@@ -353,4 +364,19 @@ func byTag(find func(context.Context, *provider.Request) (string, error)) func(c
 		}
 		return find(ctx, r)
 	}
+}
+
+// everyPage gathers what the pages of a listing have.
+func everyPage[Out, O, T any](ctx context.Context, pages interface {
+	HasMorePages() bool
+	NextPage(context.Context, ...func(*O)) (*Out, error)
+}, of func(*Out) []T) (all []T, _ error) {
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of(page)...)
+	}
+	return all, nil
 }

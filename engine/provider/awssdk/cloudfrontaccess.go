@@ -31,13 +31,7 @@ func originAccessControl() provider.Resource {
 		Type:    "AWS::CloudFront::OriginAccessControl",
 		Inputs:  []provider.Input{createAccessInput},
 		Updates: []provider.Input{updateAccessInput},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, cdnOnce, (*cloudfront.Client).CreateOriginAccessControl, createAccessInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.OriginAccessControl.Id}, nil
-		},
+		Create:  createBy(cdnOnce, (*cloudfront.Client).CreateOriginAccessControl, createAccessInput, func(o *cloudfront.CreateOriginAccessControlOutput) *string { return o.OriginAccessControl.Id }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			in, err := updateAccessInput.Input(r)
 			if err != nil {

@@ -69,13 +69,7 @@ func buildProject() provider.Resource {
 				return err
 			}},
 		},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, codeBuildOnce, (*codebuild.Client).CreateProject, createProjectInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.Project.Name}, nil
-		},
+		Create: createBy(codeBuildOnce, (*codebuild.Client).CreateProject, createProjectInput, func(o *codebuild.CreateProjectOutput) *string { return o.Project.Name }),
 		Update: updateBy(codeBuildClient, (*codebuild.Client).UpdateProject, updateProjectInput),
 		Delete: provider.Call(codeBuildClient, (*codebuild.Client).DeleteProject, byID[codebuild.DeleteProjectInput]("Name")),
 		Gone:   []string{"ResourceNotFoundException"},

@@ -64,13 +64,7 @@ func userPool() provider.Resource {
 		Updates:    []provider.Input{updatePoolInput, addAttributesInput},
 		Satellites: []provider.Satellite{{Properties: poolFactors, Put: putPoolFactors}},
 		Tags:       provider.Tags{Property: "UserPoolTags", AtCreate: true},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, cognitoOnce, (*cognito.Client).CreateUserPool, createPoolInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.UserPool.Id}, nil
-		},
+		Create:     createBy(cognitoOnce, (*cognito.Client).CreateUserPool, createPoolInput, func(o *cognito.CreateUserPoolOutput) *string { return o.UserPool.Id }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			if d.Changed("Schema") {
 				if err := addAttributes(ctx, r); err != nil {

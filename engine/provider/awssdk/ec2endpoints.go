@@ -74,10 +74,7 @@ func vpcEndpoint() provider.Resource {
 			}
 			return provider.Created{PhysicalID: aws.ToString(out.VpcEndpoint.VpcEndpointId), Attributes: endpointAttributes(out.VpcEndpoint)}, nil
 		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, ec2Client, (*ec2.Client).ModifyVpcEndpoint, modifyEndpointInput)
-			return provider.Updated{}, err
-		},
+		Update: updateBy(ec2Client, (*ec2.Client).ModifyVpcEndpoint, modifyEndpointInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			out, err := ec2Client(r.Session).DeleteVpcEndpoints(ctx, &ec2.DeleteVpcEndpointsInput{VpcEndpointIds: []string{r.PhysicalID}})
 			if err != nil {

@@ -22,13 +22,7 @@ func internetGateway() provider.Resource {
 		Type:   "AWS::EC2::InternetGateway",
 		Inputs: []provider.Input{createInternetGatewayInput},
 		Tags:   taggable(physicalID),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, ec2Once, (*ec2.Client).CreateInternetGateway, createInternetGatewayInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.InternetGateway.InternetGatewayId)}, nil
-		},
+		Create: createBy(ec2Once, (*ec2.Client).CreateInternetGateway, createInternetGatewayInput, func(o *ec2.CreateInternetGatewayOutput) *string { return o.InternetGateway.InternetGatewayId }),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := ec2Client(r.Session).DeleteInternetGateway(ctx, &ec2.DeleteInternetGatewayInput{InternetGatewayId: &r.PhysicalID})
 			return err

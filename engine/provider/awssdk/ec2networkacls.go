@@ -31,13 +31,7 @@ func networkACL() provider.Resource {
 		Type:   "AWS::EC2::NetworkAcl",
 		Inputs: []provider.Input{createACLInput},
 		Tags:   taggable(physicalID),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, ec2Client, (*ec2.Client).CreateNetworkAcl, createACLInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.NetworkAcl.NetworkAclId)}, nil
-		},
+		Create: createBy(ec2Client, (*ec2.Client).CreateNetworkAcl, createACLInput, func(o *ec2.CreateNetworkAclOutput) *string { return o.NetworkAcl.NetworkAclId }),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := ec2Client(r.Session).DeleteNetworkAcl(ctx, &ec2.DeleteNetworkAclInput{NetworkAclId: &r.PhysicalID})
 			return err

@@ -22,13 +22,7 @@ func routeTable() provider.Resource {
 		Type:   "AWS::EC2::RouteTable",
 		Inputs: []provider.Input{createRouteTableInput},
 		Tags:   taggable(physicalID),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, ec2Once, (*ec2.Client).CreateRouteTable, createRouteTableInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.RouteTable.RouteTableId)}, nil
-		},
+		Create: createBy(ec2Once, (*ec2.Client).CreateRouteTable, createRouteTableInput, func(o *ec2.CreateRouteTableOutput) *string { return o.RouteTable.RouteTableId }),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := ec2Client(r.Session).DeleteRouteTable(ctx, &ec2.DeleteRouteTableInput{RouteTableId: &r.PhysicalID})
 			return err
@@ -73,10 +67,7 @@ func route() provider.Resource {
 			}
 			return provider.Created{PhysicalID: routeID(r), Attributes: value.NewObject("CidrBlock", text(r.Properties, "DestinationCidrBlock"))}, nil
 		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, ec2Client, (*ec2.Client).ReplaceRoute, replaceRouteInput)
-			return provider.Updated{}, err
-		},
+		Update: updateBy(ec2Client, (*ec2.Client).ReplaceRoute, replaceRouteInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			table, destination, _ := strings.Cut(r.PhysicalID, "|")
 			in := &ec2.DeleteRouteInput{RouteTableId: &table}

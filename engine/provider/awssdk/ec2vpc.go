@@ -29,13 +29,7 @@ func vpc() provider.Resource {
 		Updates:    []provider.Input{vpcTenancy},
 		Satellites: []provider.Satellite{{Properties: []string{"EnableDnsSupport", "EnableDnsHostnames"}, Put: putVPCDNS}},
 		Tags:       taggable(physicalID),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, ec2Once, (*ec2.Client).CreateVpc, createVPCInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.Vpc.VpcId)}, nil
-		},
+		Create:     createBy(ec2Once, (*ec2.Client).CreateVpc, createVPCInput, func(o *ec2.CreateVpcOutput) *string { return o.Vpc.VpcId }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			if t := text(r.Properties, "InstanceTenancy"); t != "" && t != "default" {
 				return provider.Updated{}, &provider.UnsupportedUpdateError{Type: r.Type, LogicalID: r.LogicalID, Properties: []string{"InstanceTenancy"}}

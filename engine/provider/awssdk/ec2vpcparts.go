@@ -23,13 +23,9 @@ func egressOnlyGateway() provider.Resource {
 		Type:   "AWS::EC2::EgressOnlyInternetGateway",
 		Inputs: []provider.Input{createEgressGatewayInput},
 		Tags:   taggable(physicalID),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, ec2Client, (*ec2.Client).CreateEgressOnlyInternetGateway, createEgressGatewayInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.EgressOnlyInternetGateway.EgressOnlyInternetGatewayId)}, nil
-		},
+		Create: createBy(ec2Client, (*ec2.Client).CreateEgressOnlyInternetGateway, createEgressGatewayInput, func(o *ec2.CreateEgressOnlyInternetGatewayOutput) *string {
+			return o.EgressOnlyInternetGateway.EgressOnlyInternetGatewayId
+		}),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := ec2Client(r.Session).DeleteEgressOnlyInternetGateway(ctx, &ec2.DeleteEgressOnlyInternetGatewayInput{EgressOnlyInternetGatewayId: &r.PhysicalID})
 			return err

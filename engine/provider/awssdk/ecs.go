@@ -59,13 +59,7 @@ func cluster() provider.Resource {
 		Inputs:  []provider.Input{createClusterInput},
 		Updates: []provider.Input{updateClusterInput, putCapacityInput},
 		Tags:    ecsTags(func(r *provider.Request) string { return arn(r, "ecs", "cluster/"+r.PhysicalID) }),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, ecsOnce, (*ecs.Client).CreateCluster, createClusterInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.Cluster.ClusterName}, nil
-		},
+		Create:  createBy(ecsOnce, (*ecs.Client).CreateCluster, createClusterInput, func(o *ecs.CreateClusterOutput) *string { return o.Cluster.ClusterName }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			if updateClusterInput.Changed(d) {
 				if _, err := provider.Invoke(ctx, r, ecsClient, (*ecs.Client).UpdateCluster, updateClusterInput); err != nil {
@@ -164,13 +158,7 @@ func taskDefinition() provider.Resource {
 		Type:   "AWS::ECS::TaskDefinition",
 		Inputs: []provider.Input{registerTaskInput},
 		Tags:   ecsTags(func(r *provider.Request) string { return r.PhysicalID }),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, ecsOnce, (*ecs.Client).RegisterTaskDefinition, registerTaskInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.TaskDefinition.TaskDefinitionArn}, nil
-		},
+		Create: createBy(ecsOnce, (*ecs.Client).RegisterTaskDefinition, registerTaskInput, func(o *ecs.RegisterTaskDefinitionOutput) *string { return o.TaskDefinition.TaskDefinitionArn }),
 		Delete: deregisterTask,
 		Gone:   []string{"ResourceNotFoundException"},
 		Known:  knownID("TaskDefinitionArn"),

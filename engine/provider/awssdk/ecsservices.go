@@ -82,13 +82,7 @@ func ecsService() provider.Resource {
 		Updates: []provider.Input{updateServiceInput},
 		Handled: []string{"LaunchType"},
 		Tags:    ecsTags(func(r *provider.Request) string { return *serviceARN(r) }),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, ecsOnce, (*ecs.Client).CreateService, createServiceInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.Service.ServiceArn}, nil
-		},
+		Create:  createBy(ecsOnce, (*ecs.Client).CreateService, createServiceInput, func(o *ecs.CreateServiceOutput) *string { return o.Service.ServiceArn }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			// Capacity providers can take a launch type's place, another launch type
 			// cannot.

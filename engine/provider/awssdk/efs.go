@@ -145,14 +145,8 @@ func fileSystem() provider.Resource {
 				Reset: stopReplication,
 			},
 		},
-		Tags: efsTags("FileSystemTags"),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, efsOnce, (*efs.Client).CreateFileSystem, createFileSystemInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.FileSystemId)}, nil
-		},
+		Tags:   efsTags("FileSystemTags"),
+		Create: createBy(efsOnce, (*efs.Client).CreateFileSystem, createFileSystemInput, func(o *efs.CreateFileSystemOutput) *string { return o.FileSystemId }),
 		Update: updateBy(efsClient, (*efs.Client).UpdateFileSystem, updateFileSystemInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			if r.Properties.Has("ReplicationConfiguration") {
@@ -334,16 +328,10 @@ var accessPointAvailable = efsSettled("the access point", func(ctx context.Conte
 // An access point is known by its id. Nothing but its tags can be changed.
 func accessPoint() provider.Resource {
 	return provider.Resource{
-		Type:   "AWS::EFS::AccessPoint",
-		Inputs: []provider.Input{createAccessPointInput},
-		Tags:   efsTags("AccessPointTags"),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, efsOnce, (*efs.Client).CreateAccessPoint, createAccessPointInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.AccessPointId)}, nil
-		},
+		Type:       "AWS::EFS::AccessPoint",
+		Inputs:     []provider.Input{createAccessPointInput},
+		Tags:       efsTags("AccessPointTags"),
+		Create:     createBy(efsOnce, (*efs.Client).CreateAccessPoint, createAccessPointInput, func(o *efs.CreateAccessPointOutput) *string { return o.AccessPointId }),
 		Delete:     provider.Call(efsClient, (*efs.Client).DeleteAccessPoint, byID[efs.DeleteAccessPointInput]("AccessPointId")),
 		Gone:       []string{"AccessPointNotFound"},
 		Wait:       accessPointAvailable,

@@ -97,13 +97,9 @@ func cacheSubnetGroup() provider.Resource {
 		Inputs:  []provider.Input{createCacheSubnetsInput},
 		Updates: []provider.Input{modifyCacheSubnetsInput},
 		Tags:    cacheTags("subnetgroup"),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, cacheOnce, (*elasticache.Client).CreateCacheSubnetGroup, createCacheSubnetsInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.CacheSubnetGroup.CacheSubnetGroupName)}, nil
-		},
+		Create: createBy(cacheOnce, (*elasticache.Client).CreateCacheSubnetGroup, createCacheSubnetsInput, func(o *elasticache.CreateCacheSubnetGroupOutput) *string {
+			return o.CacheSubnetGroup.CacheSubnetGroupName
+		}),
 		Update: updateBy(cacheClient, (*elasticache.Client).ModifyCacheSubnetGroup, modifyCacheSubnetsInput),
 		Delete: provider.Call(cacheClient, (*elasticache.Client).DeleteCacheSubnetGroup, byID[elasticache.DeleteCacheSubnetGroupInput]("CacheSubnetGroupName")),
 		Gone:   cacheGone,
@@ -228,14 +224,8 @@ func cacheCluster() provider.Resource {
 		Updates:       []provider.Input{modifyCacheClusterInput},
 		Tags:          cacheTags("cluster"),
 		FinalSnapshot: true,
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, cacheOnce, (*elasticache.Client).CreateCacheCluster, createCacheClusterInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.CacheCluster.CacheClusterId)}, nil
-		},
-		Update: updateBy(cacheClient, (*elasticache.Client).ModifyCacheCluster, modifyCacheClusterInput),
+		Create:        createBy(cacheOnce, (*elasticache.Client).CreateCacheCluster, createCacheClusterInput, func(o *elasticache.CreateCacheClusterOutput) *string { return o.CacheCluster.CacheClusterId }),
+		Update:        updateBy(cacheClient, (*elasticache.Client).ModifyCacheCluster, modifyCacheClusterInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := cacheClient(r.Session).DeleteCacheCluster(ctx, &elasticache.DeleteCacheClusterInput{CacheClusterId: &r.PhysicalID, FinalSnapshotIdentifier: optional(r.FinalSnapshot)})
 			return err

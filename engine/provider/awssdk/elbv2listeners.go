@@ -50,10 +50,7 @@ func listener() provider.Resource {
 			}
 			return provider.Created{PhysicalID: *out.Listeners[0].ListenerArn}, nil
 		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, elbClient, (*elbv2.Client).ModifyListener, modifyListenerInput)
-			return provider.Updated{}, err
-		},
+		Update: updateBy(elbClient, (*elbv2.Client).ModifyListener, modifyListenerInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := elbClient(r.Session).DeleteListener(ctx, &elbv2.DeleteListenerInput{ListenerArn: &r.PhysicalID})
 			return err

@@ -45,10 +45,7 @@ func eventBus() provider.Resource {
 			}
 			return provider.Created{PhysicalID: text(r.Properties, "Name")}, nil
 		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, eventsClient, (*eventbridge.Client).UpdateEventBus, updateBusInput)
-			return provider.Updated{}, err
-		},
+		Update: updateBy(eventsClient, (*eventbridge.Client).UpdateEventBus, updateBusInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := eventsClient(r.Session).DeleteEventBus(ctx, &eventbridge.DeleteEventBusInput{Name: &r.PhysicalID})
 			return err

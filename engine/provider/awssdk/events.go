@@ -86,17 +86,8 @@ func rule() provider.Resource {
 		Updates:    []provider.Input{provider.Bind[eventbridge.PutRuleInput](provider.Skip("Name", "EventBusName", "Tags"))},
 		Satellites: []provider.Satellite{{Properties: []string{"Targets"}, Input: putTargetsInput, Put: putTargets}},
 		Tags:       eventsTags(),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, eventsClient, (*eventbridge.Client).PutRule, putRuleInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.RuleArn}, nil
-		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, eventsClient, (*eventbridge.Client).PutRule, putRuleAgainInput)
-			return provider.Updated{}, err
-		},
+		Create:     createBy(eventsClient, (*eventbridge.Client).PutRule, putRuleInput, func(o *eventbridge.PutRuleOutput) *string { return o.RuleArn }),
+		Update:     updateBy(eventsClient, (*eventbridge.Client).PutRule, putRuleAgainInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			name, bus := ruleOf(r)
 			return deleteRule(ctx, r, name, bus)

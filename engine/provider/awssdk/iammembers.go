@@ -148,13 +148,7 @@ func oidcProvider() provider.Resource {
 				return err
 			},
 		},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, iamOnce, (*iam.Client).CreateOpenIDConnectProvider, createOIDCInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.OpenIDConnectProviderArn)}, nil
-		},
+		Create: createBy(iamOnce, (*iam.Client).CreateOpenIDConnectProvider, createOIDCInput, func(o *iam.CreateOpenIDConnectProviderOutput) *string { return o.OpenIDConnectProviderArn }),
 		Update: updateOIDC,
 		Delete: provider.Call(iamClient, (*iam.Client).DeleteOpenIDConnectProvider, byID[iam.DeleteOpenIDConnectProviderInput]("OpenIDConnectProviderArn")),
 		Gone:   iamGone,
@@ -225,13 +219,7 @@ func serviceLinkedRole() provider.Resource {
 		Type:    "AWS::IAM::ServiceLinkedRole",
 		Inputs:  []provider.Input{createLinkedRoleInput},
 		Handled: []string{"Description"},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, iamOnce, (*iam.Client).CreateServiceLinkedRole, createLinkedRoleInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.Role.RoleName)}, nil
-		},
+		Create:  createBy(iamOnce, (*iam.Client).CreateServiceLinkedRole, createLinkedRoleInput, func(o *iam.CreateServiceLinkedRoleOutput) *string { return o.Role.RoleName }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			_, err := iamClient(r.Session).UpdateRole(ctx, &iam.UpdateRoleInput{RoleName: &r.PhysicalID, Description: aws.String(text(r.Properties, "Description"))})
 			return provider.Updated{}, err

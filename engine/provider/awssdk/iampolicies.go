@@ -105,16 +105,7 @@ func readPolicyAttributes(ctx context.Context, r *provider.Request) (*value.Obje
 }
 
 func policyVersions(ctx context.Context, r *provider.Request) ([]types.PolicyVersion, error) {
-	var all []types.PolicyVersion
-	pages := iam.NewListPolicyVersionsPaginator(iamClient(r.Session), &iam.ListPolicyVersionsInput{PolicyArn: &r.PhysicalID})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page.Versions...)
-	}
-	return all, nil
+	return everyPage(ctx, iam.NewListPolicyVersionsPaginator(iamClient(r.Session), &iam.ListPolicyVersionsInput{PolicyArn: &r.PhysicalID}), func(page *iam.ListPolicyVersionsOutput) []types.PolicyVersion { return page.Versions })
 }
 
 func updateManagedPolicy(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {

@@ -50,28 +50,10 @@ var roles = principal{
 		return ifThere(err)
 	},
 	inline: func(ctx context.Context, c *iam.Client, name string) ([]string, error) {
-		var all []string
-		pages := iam.NewListRolePoliciesPaginator(c, &iam.ListRolePoliciesInput{RoleName: &name})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, page.PolicyNames...)
-		}
-		return all, nil
+		return everyPage(ctx, iam.NewListRolePoliciesPaginator(c, &iam.ListRolePoliciesInput{RoleName: &name}), func(page *iam.ListRolePoliciesOutput) []string { return page.PolicyNames })
 	},
 	attached: func(ctx context.Context, c *iam.Client, name string) ([]string, error) {
-		var all []string
-		pages := iam.NewListAttachedRolePoliciesPaginator(c, &iam.ListAttachedRolePoliciesInput{RoleName: &name})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, policyARNs(page.AttachedPolicies)...)
-		}
-		return all, nil
+		return everyPage(ctx, iam.NewListAttachedRolePoliciesPaginator(c, &iam.ListAttachedRolePoliciesInput{RoleName: &name}), func(page *iam.ListAttachedRolePoliciesOutput) []string { return policyARNs(page.AttachedPolicies) })
 	},
 	bounded: func(ctx context.Context, c *iam.Client, name, arn string) error {
 		_, err := c.PutRolePermissionsBoundary(ctx, &iam.PutRolePermissionsBoundaryInput{RoleName: &name, PermissionsBoundary: &arn})
@@ -109,28 +91,10 @@ var users = principal{
 		return ifThere(err)
 	},
 	inline: func(ctx context.Context, c *iam.Client, name string) ([]string, error) {
-		var all []string
-		pages := iam.NewListUserPoliciesPaginator(c, &iam.ListUserPoliciesInput{UserName: &name})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, page.PolicyNames...)
-		}
-		return all, nil
+		return everyPage(ctx, iam.NewListUserPoliciesPaginator(c, &iam.ListUserPoliciesInput{UserName: &name}), func(page *iam.ListUserPoliciesOutput) []string { return page.PolicyNames })
 	},
 	attached: func(ctx context.Context, c *iam.Client, name string) ([]string, error) {
-		var all []string
-		pages := iam.NewListAttachedUserPoliciesPaginator(c, &iam.ListAttachedUserPoliciesInput{UserName: &name})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, policyARNs(page.AttachedPolicies)...)
-		}
-		return all, nil
+		return everyPage(ctx, iam.NewListAttachedUserPoliciesPaginator(c, &iam.ListAttachedUserPoliciesInput{UserName: &name}), func(page *iam.ListAttachedUserPoliciesOutput) []string { return policyARNs(page.AttachedPolicies) })
 	},
 	bounded: func(ctx context.Context, c *iam.Client, name, arn string) error {
 		_, err := c.PutUserPermissionsBoundary(ctx, &iam.PutUserPermissionsBoundaryInput{UserName: &name, PermissionsBoundary: &arn})
@@ -169,28 +133,10 @@ var groups = principal{
 		return ifThere(err)
 	},
 	inline: func(ctx context.Context, c *iam.Client, name string) ([]string, error) {
-		var all []string
-		pages := iam.NewListGroupPoliciesPaginator(c, &iam.ListGroupPoliciesInput{GroupName: &name})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, page.PolicyNames...)
-		}
-		return all, nil
+		return everyPage(ctx, iam.NewListGroupPoliciesPaginator(c, &iam.ListGroupPoliciesInput{GroupName: &name}), func(page *iam.ListGroupPoliciesOutput) []string { return page.PolicyNames })
 	},
 	attached: func(ctx context.Context, c *iam.Client, name string) ([]string, error) {
-		var all []string
-		pages := iam.NewListAttachedGroupPoliciesPaginator(c, &iam.ListAttachedGroupPoliciesInput{GroupName: &name})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, policyARNs(page.AttachedPolicies)...)
-		}
-		return all, nil
+		return everyPage(ctx, iam.NewListAttachedGroupPoliciesPaginator(c, &iam.ListAttachedGroupPoliciesInput{GroupName: &name}), func(page *iam.ListAttachedGroupPoliciesOutput) []string { return policyARNs(page.AttachedPolicies) })
 	},
 }
 

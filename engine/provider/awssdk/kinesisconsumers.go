@@ -45,13 +45,7 @@ func streamConsumer() provider.Resource {
 				return err
 			},
 		},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, kinesisOnce, (*kinesis.Client).RegisterStreamConsumer, registerConsumerInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.Consumer.ConsumerARN)}, nil
-		},
+		Create: createBy(kinesisOnce, (*kinesis.Client).RegisterStreamConsumer, registerConsumerInput, func(o *kinesis.RegisterStreamConsumerOutput) *string { return o.Consumer.ConsumerARN }),
 		Delete: provider.Call(kinesisClient, (*kinesis.Client).DeregisterStreamConsumer, byID[kinesis.DeregisterStreamConsumerInput]("ConsumerARN")),
 		Gone:   streamGone,
 		// What reads the stream through it needs it active.

@@ -54,13 +54,7 @@ func key() provider.Resource {
 				return err
 			},
 		},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, kmsOnce, (*kms.Client).CreateKey, createKeyInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.KeyMetadata.KeyId}, nil
-		},
+		Create: createBy(kmsOnce, (*kms.Client).CreateKey, createKeyInput, func(o *kms.CreateKeyOutput) *string { return o.KeyMetadata.KeyId }),
 		Update: updateKey,
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			in := &kms.ScheduleKeyDeletionInput{KeyId: &r.PhysicalID}
@@ -207,10 +201,7 @@ func keyAlias() provider.Resource {
 			}
 			return provider.Created{PhysicalID: text(r.Properties, "AliasName")}, nil
 		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, kmsClient, (*kms.Client).UpdateAlias, updateKeyAliasInput)
-			return provider.Updated{}, err
-		},
+		Update: updateBy(kmsClient, (*kms.Client).UpdateAlias, updateKeyAliasInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := kmsClient(r.Session).DeleteAlias(ctx, &kms.DeleteAliasInput{AliasName: &r.PhysicalID})
 			return err

@@ -67,13 +67,7 @@ func eventSourceMapping() provider.Resource {
 		Inputs:  []provider.Input{createMappingInput},
 		Updates: []provider.Input{updateMappingInput},
 		Tags:    lambdaTags(func(r *provider.Request) string { return arn(r, "lambda", "event-source-mapping:"+r.PhysicalID) }),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).CreateEventSourceMapping, createMappingInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.UUID}, nil
-		},
+		Create:  createBy(lambdaOnce, (*lambda.Client).CreateEventSourceMapping, createMappingInput, func(o *lambda.CreateEventSourceMappingOutput) *string { return o.UUID }),
 		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
 			err := whenSettled(ctx, r, mappingSettled, mappingBusy, func() error {
 				_, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).UpdateEventSourceMapping, updateMappingInput)

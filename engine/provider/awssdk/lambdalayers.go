@@ -21,13 +21,7 @@ func layerVersion() provider.Resource {
 		Type:   "AWS::Lambda::LayerVersion",
 		Name:   "LayerName",
 		Inputs: []provider.Input{publishLayerInput},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).PublishLayerVersion, publishLayerInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.LayerVersionArn}, nil
-		},
+		Create: createBy(lambdaOnce, (*lambda.Client).PublishLayerVersion, publishLayerInput, func(o *lambda.PublishLayerVersionOutput) *string { return o.LayerVersionArn }),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			layer, number, err := splitLayer(r.PhysicalID)
 			if err != nil {
@@ -122,10 +116,7 @@ func functionURL() provider.Resource {
 				Attributes: value.NewObject("FunctionArn", *out.FunctionArn, "FunctionUrl", aws.ToString(out.FunctionUrl)),
 			}, nil
 		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).UpdateFunctionUrlConfig, updateURLInput)
-			return provider.Updated{}, err
-		},
+		Update: updateBy(lambdaClient, (*lambda.Client).UpdateFunctionUrlConfig, updateURLInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			name, qualifier := target(r)
 			_, err := lambdaClient(r.Session).DeleteFunctionUrlConfig(ctx, &lambda.DeleteFunctionUrlConfigInput{FunctionName: name, Qualifier: qualifier})

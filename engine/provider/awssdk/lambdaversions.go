@@ -165,17 +165,8 @@ func lambdaAlias() provider.Resource {
 		Inputs:     []provider.Input{createAliasInput},
 		Updates:    []provider.Input{updateAliasInput},
 		Satellites: []provider.Satellite{provisionedConcurrency()},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, lambdaOnce, (*lambda.Client).CreateAlias, createAliasInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: *out.AliasArn}, nil
-		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, lambdaClient, (*lambda.Client).UpdateAlias, updateAliasInput)
-			return provider.Updated{}, err
-		},
+		Create:     createBy(lambdaOnce, (*lambda.Client).CreateAlias, createAliasInput, func(o *lambda.CreateAliasOutput) *string { return o.AliasArn }),
+		Update:     updateBy(lambdaClient, (*lambda.Client).UpdateAlias, updateAliasInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			function, alias := qualified(r)
 			_, err := lambdaClient(r.Session).DeleteAlias(ctx, &lambda.DeleteAliasInput{FunctionName: function, Name: alias})

@@ -92,17 +92,11 @@ func dbSubnetGroup(typ string) provider.Resource {
 		Inputs:  []provider.Input{createSubnetGroupInput},
 		Updates: []provider.Input{modifySubnetGroupInput},
 		Tags:    rdsTags("subgrp"),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).CreateDBSubnetGroup, createSubnetGroupInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.DBSubnetGroup.DBSubnetGroupName)}, nil
-		},
-		Update: updateBy(rdsClient, (*rds.Client).ModifyDBSubnetGroup, modifySubnetGroupInput),
-		Delete: provider.Call(rdsClient, (*rds.Client).DeleteDBSubnetGroup, byID[rds.DeleteDBSubnetGroupInput]("DBSubnetGroupName")),
-		Gone:   databaseGone,
-		Find:   findDatabase("DBSubnetGroupName", "subgrp"),
+		Create:  createBy(rdsOnce, (*rds.Client).CreateDBSubnetGroup, createSubnetGroupInput, func(o *rds.CreateDBSubnetGroupOutput) *string { return o.DBSubnetGroup.DBSubnetGroupName }),
+		Update:  updateBy(rdsClient, (*rds.Client).ModifyDBSubnetGroup, modifySubnetGroupInput),
+		Delete:  provider.Call(rdsClient, (*rds.Client).DeleteDBSubnetGroup, byID[rds.DeleteDBSubnetGroupInput]("DBSubnetGroupName")),
+		Gone:    databaseGone,
+		Find:    findDatabase("DBSubnetGroupName", "subgrp"),
 		Known: func(r *provider.Request) *value.Object {
 			if r.PhysicalID == "" {
 				return nil

@@ -3,7 +3,6 @@ package awssdk
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/rds"
 
 	"github.com/org/cdkd-action/engine/provider"
@@ -111,18 +110,12 @@ var documentInstance, graphInstance = instanceOfEngine("docdb"), instanceOfEngin
 // An instance has no data of its own, and no snapshots: they are its cluster's.
 func relatedInstance(typ string, in relatedInstanceInputs) provider.Resource {
 	return provider.Resource{
-		Type:    typ,
-		Name:    "DBInstanceIdentifier",
-		Inputs:  []provider.Input{in.create},
-		Updates: []provider.Input{in.modify},
-		Tags:    rdsTags("db"),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, rdsOnce, (*rds.Client).CreateDBInstance, in.create)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.DBInstance.DBInstanceIdentifier)}, nil
-		},
+		Type:       typ,
+		Name:       "DBInstanceIdentifier",
+		Inputs:     []provider.Input{in.create},
+		Updates:    []provider.Input{in.modify},
+		Tags:       rdsTags("db"),
+		Create:     createBy(rdsOnce, (*rds.Client).CreateDBInstance, in.create, func(o *rds.CreateDBInstanceOutput) *string { return o.DBInstance.DBInstanceIdentifier }),
 		Update:     updateBy(rdsClient, (*rds.Client).ModifyDBInstance, in.modify),
 		Delete:     deleteDatabase,
 		Gone:       databaseGone,

@@ -106,10 +106,7 @@ func hostedZone() provider.Resource {
 			}
 			return made, nil
 		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, route53Client, (*route53.Client).UpdateHostedZoneComment, zoneComment)
-			return provider.Updated{}, err
-		},
+		Update: updateBy(route53Client, (*route53.Client).UpdateHostedZoneComment, zoneComment),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			if r.Properties.Has("QueryLoggingConfig") {
 				if err := stopQueryLogging(ctx, r); err != nil {

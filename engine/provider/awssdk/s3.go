@@ -248,11 +248,8 @@ func bucketPolicy() provider.Resource {
 			}
 			return provider.Created{PhysicalID: text(r.Properties, "Bucket")}, nil
 		},
-		Adopt: adoptedBy(func(r *provider.Request) string { return text(r.Properties, "Bucket") }),
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, S3Client, (*s3.Client).PutBucketPolicy, putBucketPolicyInput)
-			return provider.Updated{}, err
-		},
+		Adopt:  adoptedBy(func(r *provider.Request) string { return text(r.Properties, "Bucket") }),
+		Update: updateBy(S3Client, (*s3.Client).PutBucketPolicy, putBucketPolicyInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := S3Client(r.Session).DeleteBucketPolicy(ctx, &s3.DeleteBucketPolicyInput{Bucket: &r.PhysicalID})
 			return err

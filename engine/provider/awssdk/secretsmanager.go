@@ -214,17 +214,11 @@ func secretPolicy() provider.Resource {
 		PutOn:   []string{"SecretId"},
 		Inputs:  []provider.Input{putSecretPolicyInput},
 		Updates: []provider.Input{putSecretPolicyInput},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, secretsClient, (*secretsmanager.Client).PutResourcePolicy, putSecretPolicyInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.ARN)}, nil
-		},
-		Update: updateBy(secretsClient, (*secretsmanager.Client).PutResourcePolicy, putSecretPolicyInput),
-		Delete: provider.Call(secretsClient, (*secretsmanager.Client).DeleteResourcePolicy, byID[secretsmanager.DeleteResourcePolicyInput]("SecretId")),
-		Gone:   secretGone,
-		Known:  knownID("Id"),
+		Create:  createBy(secretsClient, (*secretsmanager.Client).PutResourcePolicy, putSecretPolicyInput, func(o *secretsmanager.PutResourcePolicyOutput) *string { return o.ARN }),
+		Update:  updateBy(secretsClient, (*secretsmanager.Client).PutResourcePolicy, putSecretPolicyInput),
+		Delete:  provider.Call(secretsClient, (*secretsmanager.Client).DeleteResourcePolicy, byID[secretsmanager.DeleteResourcePolicyInput]("SecretId")),
+		Gone:    secretGone,
+		Known:   knownID("Id"),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			out, err := secretsClient(r.Session).GetResourcePolicy(ctx, &secretsmanager.GetResourcePolicyInput{SecretId: &r.PhysicalID})
 			if err != nil {

@@ -167,56 +167,31 @@ var (
 
 func privateNamespace() provider.Resource {
 	return namespace("AWS::ServiceDiscovery::PrivateDnsNamespace", createPrivateInput, updatePrivateInput,
-		func(ctx context.Context, r *provider.Request) (*string, error) {
-			out, err := provider.Invoke(ctx, r, cloudMapClient, (*cloudmap.Client).CreatePrivateDnsNamespace, createPrivateInput)
-			if err != nil {
-				return nil, err
-			}
-			return out.OperationId, nil
-		},
-		func(ctx context.Context, r *provider.Request) (*string, error) {
-			out, err := provider.Invoke(ctx, r, cloudMapClient, (*cloudmap.Client).UpdatePrivateDnsNamespace, updatePrivateInput)
-			if err != nil {
-				return nil, err
-			}
-			return out.OperationId, nil
-		})
+		operation((*cloudmap.Client).CreatePrivateDnsNamespace, createPrivateInput, func(o *cloudmap.CreatePrivateDnsNamespaceOutput) *string { return o.OperationId }),
+		operation((*cloudmap.Client).UpdatePrivateDnsNamespace, updatePrivateInput, func(o *cloudmap.UpdatePrivateDnsNamespaceOutput) *string { return o.OperationId }))
 }
 
 func publicNamespace() provider.Resource {
 	return namespace("AWS::ServiceDiscovery::PublicDnsNamespace", createPublicInput, updatePublicInput,
-		func(ctx context.Context, r *provider.Request) (*string, error) {
-			out, err := provider.Invoke(ctx, r, cloudMapClient, (*cloudmap.Client).CreatePublicDnsNamespace, createPublicInput)
-			if err != nil {
-				return nil, err
-			}
-			return out.OperationId, nil
-		},
-		func(ctx context.Context, r *provider.Request) (*string, error) {
-			out, err := provider.Invoke(ctx, r, cloudMapClient, (*cloudmap.Client).UpdatePublicDnsNamespace, updatePublicInput)
-			if err != nil {
-				return nil, err
-			}
-			return out.OperationId, nil
-		})
+		operation((*cloudmap.Client).CreatePublicDnsNamespace, createPublicInput, func(o *cloudmap.CreatePublicDnsNamespaceOutput) *string { return o.OperationId }),
+		operation((*cloudmap.Client).UpdatePublicDnsNamespace, updatePublicInput, func(o *cloudmap.UpdatePublicDnsNamespaceOutput) *string { return o.OperationId }))
 }
 
 func httpNamespace() provider.Resource {
 	return namespace("AWS::ServiceDiscovery::HttpNamespace", createHTTPInput, updateHTTPInput,
-		func(ctx context.Context, r *provider.Request) (*string, error) {
-			out, err := provider.Invoke(ctx, r, cloudMapClient, (*cloudmap.Client).CreateHttpNamespace, createHTTPInput)
-			if err != nil {
-				return nil, err
-			}
-			return out.OperationId, nil
-		},
-		func(ctx context.Context, r *provider.Request) (*string, error) {
-			out, err := provider.Invoke(ctx, r, cloudMapClient, (*cloudmap.Client).UpdateHttpNamespace, updateHTTPInput)
-			if err != nil {
-				return nil, err
-			}
-			return out.OperationId, nil
-		})
+		operation((*cloudmap.Client).CreateHttpNamespace, createHTTPInput, func(o *cloudmap.CreateHttpNamespaceOutput) *string { return o.OperationId }),
+		operation((*cloudmap.Client).UpdateHttpNamespace, updateHTTPInput, func(o *cloudmap.UpdateHttpNamespaceOutput) *string { return o.OperationId }))
+}
+
+// operation sends a call that answers with the id of what goes on then.
+func operation[In, Out any](op provider.Operation[cloudmap.Client, In, Out, cloudmap.Options], in *provider.Binding[In], id func(*Out) *string) func(context.Context, *provider.Request) (*string, error) {
+	return func(ctx context.Context, r *provider.Request) (*string, error) {
+		out, err := provider.Invoke(ctx, r, cloudMapClient, op, in)
+		if err != nil {
+			return nil, err
+		}
+		return id(out), nil
+	}
 }
 
 var (

@@ -97,10 +97,7 @@ func queue() provider.Resource {
 			}
 			return provider.Created{PhysicalID: *out.QueueUrl}, nil
 		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, sqsClient, (*sqs.Client).SetQueueAttributes, setQueueInput)
-			return provider.Updated{}, err
-		},
+		Update: updateBy(sqsClient, (*sqs.Client).SetQueueAttributes, setQueueInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := sqsClient(r.Session).DeleteQueue(ctx, &sqs.DeleteQueueInput{QueueUrl: &r.PhysicalID})
 			return err

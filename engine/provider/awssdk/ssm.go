@@ -78,10 +78,7 @@ func parameter() provider.Resource {
 			}
 			return provider.Created{PhysicalID: text(r.Properties, "Name")}, nil
 		},
-		Update: func(ctx context.Context, r *provider.Request, d provider.Diff) (provider.Updated, error) {
-			_, err := provider.Invoke(ctx, r, ssmClient, (*ssm.Client).PutParameter, updateParameterInput)
-			return provider.Updated{}, err
-		},
+		Update: updateBy(ssmClient, (*ssm.Client).PutParameter, updateParameterInput),
 		Delete: func(ctx context.Context, r *provider.Request) error {
 			_, err := ssmClient(r.Session).DeleteParameter(ctx, &ssm.DeleteParameterInput{Name: &r.PhysicalID})
 			return err

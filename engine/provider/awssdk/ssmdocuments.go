@@ -55,18 +55,12 @@ func ssmDocument() provider.Resource {
 		Updates: []provider.Input{updateDocumentInput},
 		Handled: []string{"UpdateMethod"},
 		Tags:    ssmTags(types.ResourceTypeForTaggingDocument),
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, ssmOnce, (*ssm.Client).CreateDocument, createDocumentInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.DocumentDescription.Name)}, nil
-		},
-		Update: updateDocument,
-		Delete: provider.Call(ssmClient, (*ssm.Client).DeleteDocument, byID[ssm.DeleteDocumentInput]("Name")),
-		Gone:   []string{"InvalidDocument"},
-		Wait:   documentActive,
-		Find:   findSSM(types.ResourceTypeForTaggingDocument),
+		Create:  createBy(ssmOnce, (*ssm.Client).CreateDocument, createDocumentInput, func(o *ssm.CreateDocumentOutput) *string { return o.DocumentDescription.Name }),
+		Update:  updateDocument,
+		Delete:  provider.Call(ssmClient, (*ssm.Client).DeleteDocument, byID[ssm.DeleteDocumentInput]("Name")),
+		Gone:    []string{"InvalidDocument"},
+		Wait:    documentActive,
+		Find:    findSSM(types.ResourceTypeForTaggingDocument),
 		Read: func(ctx context.Context, r *provider.Request) (*value.Object, error) {
 			about, err := describeDocument(ctx, r)
 			if err != nil {

@@ -125,13 +125,7 @@ func webACL() provider.Resource {
 				return err
 			},
 		},
-		Create: func(ctx context.Context, r *provider.Request) (provider.Created, error) {
-			out, err := provider.Invoke(ctx, r, wafOnce, (*wafv2.Client).CreateWebACL, createWebACLInput)
-			if err != nil {
-				return provider.Created{}, err
-			}
-			return provider.Created{PhysicalID: aws.ToString(out.Summary.ARN)}, nil
-		},
+		Create: createBy(wafOnce, (*wafv2.Client).CreateWebACL, createWebACLInput, func(o *wafv2.CreateWebACLOutput) *string { return o.Summary.ARN }),
 		// The update is of the whole.
 		Update: func(ctx context.Context, r *provider.Request, _ provider.Diff) (provider.Updated, error) {
 			in, err := updateWebACLInput.Input(r)

@@ -109,3 +109,25 @@ func makeFunction(t *testing.T, cloud *sandbox.Sandbox, name string) {
 		t.Fatal(err)
 	}
 }
+
+// A run that is cut off while it looks at a handler that it was to invoke leaves
+// nothing open: the next one asks it at once (T-611, T-645, P-18).
+func TestCutOffBeforeTheHandler(t *testing.T) {
+	s := startSlow(t, only("Thing"))
+	var creates atomic.Int32
+	s.Handle("handler", func(_ context.Context, event map[string]any) (any, error) {
+		creates.Add(1)
+		return map[string]any{"Status": "SUCCESS", "PhysicalResourceId": "thing-1"}, nil
+	})
+	fault := s.AddFault(sandbox.Fault{Action: "GetFunctionConfiguration", Hold: true})
+	s.want(s.cancelled("GetFunctionConfiguration"), result.Cancelled)
+	s.RemoveFault(fault)
+	if left := s.object(slowPending); creates.Load() != 0 || left != "" {
+		t.Errorf("it was asked %d times, and this is open: %s", creates.Load(), left)
+	}
+	s.want(s.run().deploy(), result.Success)
+	if creates.Load() != 1 {
+		t.Errorf("it was asked %d times", creates.Load())
+	}
+	s.wantSettled()
+}

@@ -400,7 +400,7 @@ func (d *deployment) removeAll(ctx context.Context) error {
 		if failed := (*ResourcesError)(nil); errors.As(err, &failed) {
 			// Part of the stack is gone and part is left: that is what 2 says.
 			for _, f := range d.res.Failures {
-				d.unaddressed(f.LogicalID, f.Type, f.PhysicalID, f.Message, "remove what keeps it and destroy again")
+				d.leftOver(f)
 			}
 			return nil
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/permission"
 	"github.com/org/cdkd-action/engine/provider"
+	"github.com/org/cdkd-action/engine/provider/cloudcontrol"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/schema"
 )
@@ -35,10 +37,19 @@ func (n *needs) handlers(ctx context.Context, region string, types map[string]bo
 			api, operations = append(api, "cloudformation:ListResources"), append(operations, "list")
 		}
 	}
-	n.policy.Allow("", api, permission.Anything)
-	n.asked(ctx, region, types, operations, func(typ string, err error) {
+	untold := func(typ string, err error) {
 		n.unknown = add(n.unknown, fmt.Sprintf("what the handlers of %s need: %v", typ, err))
-	})
+	}
+	if n.opt.For == permission.Destroy { // remove-protection updates what has one
+		protected := maps.Clone(types)
+		maps.DeleteFunc(protected, func(typ string, _ bool) bool { return !cloudcontrol.Protects(typ) })
+		if len(protected) > 0 {
+			api = append(api, "cloudformation:UpdateResource")
+			n.asked(ctx, region, protected, []string{"update"}, untold)
+		}
+	}
+	n.policy.Allow("", api, permission.Anything)
+	n.asked(ctx, region, types, operations, untold)
 }
 
 // takesTags tells whether resources of a type take tags.

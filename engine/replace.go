@@ -443,26 +443,14 @@ func (d *deployment) delete(ctx context.Context, id string, row *state.Resource,
 	ev := Event{Action: plan.Delete, LogicalID: id, Type: row.ResourceType, PhysicalID: row.PhysicalID, Rollback: undoing}
 	err = d.operation(ctx, ev, d.limit(row.ResourceType), func(ctx context.Context) (string, error) {
 		if d.unprotect {
-			d.removeProtection(ctx, req)
+			d.removeProtection(ctx, decision, req)
 		}
 		deleted, err := d.provider(decision, policy).Delete(ctx, req)
 		skipped = deleted.Skipped
 		return "", err
 	})
 	d.arrive(f, err)
-	return skipped, err
-}
-
-// removeProtection switches deletion protection off. If that fails, the delete
-// says why it cannot be done.
-func (d *deployment) removeProtection(ctx context.Context, req *provider.Request) {
-	driver := d.router.Driver(req.Type)
-	if driver == nil || driver.Resource().Unprotect == nil {
-		return
-	}
-	if err := driver.Resource().Unprotect(ctx, req); err != nil {
-		d.warn("%s (%s): switch deletion protection off: %v", req.LogicalID, req.Type, err)
-	}
+	return skipped, d.whyKept(row, err)
 }
 
 // reveal gives a row's properties with the secrets in them resolved again,

@@ -236,7 +236,7 @@ func (p *page) trouble(s *result.Stack) {
 			p.line("Its run: " + code(l.RunURL))
 		}
 	}
-	for _, f := range s.Failures {
+	for _, f := range s.FailuresBesideLeft() {
 		p.line("**" + label(f.Action) + " failed:** " + code(f.LogicalID) + " (" + code(f.Type) + ")" + at(f.Path) + physical(f.PhysicalID))
 		p.message(f.Message, f.Remedy)
 	}

@@ -48,7 +48,7 @@ func stackText(s *result.Stack) string {
 	var b strings.Builder
 	name := oneLine(s.Name) + " in " + oneLine(s.Region)
 	b.WriteString(messageText(s.Message, s.Remedy, name+": "))
-	for _, f := range s.Failures {
+	for _, f := range s.FailuresBesideLeft() {
 		fmt.Fprintf(&b, "%s: %s of %s (%s) failed\n", name, strings.ToLower(label(f.Action)), oneLine(f.LogicalID), oneLine(f.Type))
 		b.WriteString(indented(messageText(f.Message, f.Remedy, "")))
 	}

@@ -199,6 +199,16 @@ type Failure struct {
 	Line            int    // from 1; 0 when unknown
 }
 
+// FailuresBesideLeft are the failures of which no entry of Unaddressed says the
+// same: a destroy has its failures there too, with what to do about them.
+func (s *Stack) FailuresBesideLeft() []Failure {
+	return slices.DeleteFunc(slices.Clone(s.Failures), func(f Failure) bool {
+		return slices.ContainsFunc(s.Unaddressed, func(u Unaddressed) bool {
+			return u.LogicalID == f.LogicalID && u.PhysicalID == f.PhysicalID && u.Reason == f.Message
+		})
+	})
+}
+
 // Unaddressed is a resource that was knowingly left, and what to do about it.
 type Unaddressed struct {
 	Stack      string `json:"stack"`

@@ -257,7 +257,7 @@ func (d *deployment) leftText(logicalID string, row *state.Resource, doubt strin
 	}
 	return "it was kept, and is not on record any more: " + doubt + "; what the deploy changed of it cannot be put back",
 		"look at it: if it is somebody else's, put right what the deploy changed, and " + another + "; " +
-			"if it is left of this deploy, delete it by hand; if it is to be this stack's, " + state.ImportAdvice(d.t.Name, logicalID, row.PhysicalID)
+			"if it is left of this deploy, delete it by hand; if it is to be this stack's, " + state.ImportAdvice(d.t.Name, logicalID, row.PhysicalID, "")
 }
 
 // forgetCreates takes creates off the ledger that were undone, and those of old

@@ -13,6 +13,7 @@ import (
 type ExistsError struct {
 	Stack, LogicalID string
 	PhysicalID       string // "" when it cannot be told
+	Recorded         string // the id of what it was to replace, "" for nothing
 	Err              error
 }
 
@@ -21,7 +22,7 @@ func (e *ExistsError) Unwrap() error { return e.Err }
 
 // Remedy says what to do about it.
 func (e *ExistsError) Remedy() string {
-	return "give it another name; or, if what is there is this stack's, " + state.ImportAdvice(e.Stack, e.LogicalID, e.PhysicalID)
+	return "give it another name; or, if what is there is this stack's, " + state.ImportAdvice(e.Stack, e.LogicalID, e.PhysicalID, e.Recorded)
 }
 
 // existing is the error of a create that made nothing, with what to do about it
@@ -31,6 +32,9 @@ func (d *deployment) existing(logicalID, typ string, resolved template.Resolved,
 		return err
 	}
 	e := &ExistsError{Stack: d.t.Name, LogicalID: logicalID, Err: err}
+	if row := d.asRead.Row(logicalID); row != nil {
+		e.Recorded = row.PhysicalID
+	}
 	if n := plan.PhysicalName(d.t.Name, logicalID, typ, resolved.Clear.(*value.Object)); idIsName(typ, n.Property) {
 		e.PhysicalID = n.Value
 	}

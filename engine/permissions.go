@@ -71,7 +71,7 @@ func (e *Engine) Permissions(ctx context.Context, opt PermissionsOptions) (*Perm
 		n.passed = []string{permission.Anything}
 	}
 	n.policy.Allow("PassRole", []string{"iam:PassRole"}, n.passed...)
-	if opt.For == permission.Destroy {
+	if opt.For == permission.Destroy || opt.For == permission.Drift {
 		n.note("resources that are recorded and not in the app any more are not counted")
 	}
 	out := &Permissions{Documents: n.policy.Documents(), Notes: n.notes, Unknown: n.unknown}
@@ -115,7 +115,7 @@ func (n *needs) state(ctx context.Context) {
 	bucket := bucketARN(region, choice.Bucket)
 	objects := []string{bucket + "/" + n.e.config.Prefix + "/*", bucket + "/_cdkd-registry/*"}
 	reads, lists := []string{"s3:GetObject"}, []string{"s3:ListBucket", "s3:GetBucketLocation"}
-	if n.opt.For != permission.Plan {
+	if n.opt.For != permission.Plan && n.opt.For != permission.Drift {
 		reads = append(reads, "s3:PutObject", "s3:DeleteObject", "s3:DeleteObjectVersion")
 		lists = append(lists, "s3:ListBucketVersions")
 	}
@@ -164,10 +164,14 @@ func (n *needs) template(ctx context.Context, t target, router *provider.Router)
 	}
 	if macros := t.Template.Macros(); macros != nil {
 		n.unknown = add(n.unknown, fmt.Sprintf("what stack %s needs once its macros (%s) are expanded", t.Name, strings.Join(macros, ", ")))
-		n.policy.Allow("Macros", []string{"cloudformation:CreateChangeSet", "cloudformation:DescribeChangeSet", "cloudformation:GetTemplate", "cloudformation:DeleteStack"},
-			n.place(t).ARN("cloudformation", "stack/cdkd-macro-expand-*"))
+		if n.opt.For != permission.Drift {
+			n.policy.Allow("Macros", []string{"cloudformation:CreateChangeSet", "cloudformation:DescribeChangeSet", "cloudformation:GetTemplate", "cloudformation:DeleteStack"},
+				n.place(t).ARN("cloudformation", "stack/cdkd-macro-expand-*"))
+		}
 	}
-	n.policy.References(t.Template)
+	if n.opt.For != permission.Drift { // which goes by what is recorded
+		n.policy.References(t.Template)
+	}
 	cloud, read := map[string]bool{}, map[string]bool{}
 	for _, r := range t.Template.Resources {
 		decision, err := router.Route(provider.Want{LogicalID: r.LogicalID, Type: r.Type, Properties: r.Properties})
@@ -188,7 +192,7 @@ func (n *needs) template(ctx context.Context, t target, router *provider.Router)
 		if err == nil && n.opt.For == permission.Deploy {
 			n.policy.Dependent(r.Type, r.Properties)
 		}
-		if n.opt.For != permission.Plan && (r.DeletionPolicy == "Snapshot" || r.UpdateReplacePolicy == "Snapshot") {
+		if n.opt.For != permission.Plan && n.opt.For != permission.Drift && (r.DeletionPolicy == "Snapshot" || r.UpdateReplacePolicy == "Snapshot") {
 			n.policy.Allow("", awssdk.SnapshotActions(r.Type), permission.Anything)
 		}
 	}
@@ -209,7 +213,7 @@ func (n *needs) sdk(r *template.Resource) {
 	switch n.opt.For {
 	case permission.Plan, permission.Export:
 		n.policy.Allow("", actions.Plan, permission.Anything)
-	case permission.Import:
+	case permission.Import, permission.Drift:
 		n.policy.Allow("", readsOf(actions.Deploy), permission.Anything)
 	case permission.Destroy:
 		n.policy.Allow("", actions.Destroy, permission.Anything)

@@ -55,7 +55,7 @@ func allows(t *testing.T, aws *sandbox.Sandbox, policy map[string][]string, purp
 	return any
 }
 
-// What a deploy and a destroy of the shop ask for is in their policies; the roles
+// What a deploy, a look for drift and a destroy of the shop ask for is in their policies; the roles
 // that are passed are the template's (S-202, S-261).
 func TestPoliciesAllowWhatIsDone(t *testing.T) {
 	e, aws := newEngine(t)
@@ -96,7 +96,7 @@ func TestPoliciesAllowWhatIsDone(t *testing.T) {
 	if got := slices.Sorted(slices.Values(deploy["s3:PutObject"])); !slices.Equal(got, objects) {
 		t.Errorf("objects that may be written: %v", got)
 	}
-	destroy := policy(permission.Destroy)
+	destroy, drift := policy(permission.Destroy), policy(permission.Drift)
 	for _, action := range []string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject"} {
 		for purpose, policy := range map[permission.Purpose]map[string][]string{permission.Deploy: deploy, permission.Destroy: destroy} {
 			if !slices.ContainsFunc(policy[action], func(on string) bool { return on == objects[1] || on == "*" }) {
@@ -108,6 +108,8 @@ func TestPoliciesAllowWhatIsDone(t *testing.T) {
 	done(e.Deploy(t.Context(), engine.DeployOptions{Selection: sel, ResourceTimeout: time.Minute, Baselines: true}))
 	e.CaptureBaselines(t.Context())
 	asked(deploy, permission.Deploy)
+	e.Drift(t.Context(), engine.DriftOptions{Recorded: engine.RecordSelection{All: true}})
+	asked(drift, permission.Drift)
 	done(e.Destroy(t.Context(), engine.DestroyOptions{Selection: sel, ResourceTimeout: time.Minute}))
 	asked(destroy, permission.Destroy)
 	for _, never := range []string{"sqs:CreateQueue", "iam:PassRole", "s3:CreateBucket"} {
@@ -115,9 +117,12 @@ func TestPoliciesAllowWhatIsDone(t *testing.T) {
 			t.Errorf("a destroy may %s", never)
 		}
 	}
-	for action := range policy(permission.Plan) {
-		if !strings.Contains(action, ":Get") && !strings.Contains(action, ":List") && !strings.Contains(action, ":Describe") {
-			t.Errorf("a plan may %s", action)
+	for purpose, policy := range map[permission.Purpose]map[string][]string{permission.Plan: policy(permission.Plan), permission.Drift: drift} {
+		for action := range policy {
+			_, verb, _ := strings.Cut(action, ":")
+			if !slices.ContainsFunc([]string{"Get", "List", "Describe", "Read"}, func(v string) bool { return strings.HasPrefix(verb, v) }) { // Read is the sandbox's
+				t.Errorf("%s may %s", purpose, action)
+			}
 		}
 	}
 }

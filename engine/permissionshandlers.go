@@ -27,7 +27,7 @@ func (n *needs) handlers(ctx context.Context, region string, types map[string]bo
 	}
 	api := []string{"cloudformation:DeleteResource", "cloudformation:GetResource", "cloudformation:GetResourceRequestStatus", "cloudformation:CancelResourceRequest"}
 	operations := []string{"read", "delete"}
-	if n.opt.For == permission.Import {
+	if n.opt.For == permission.Import || n.opt.For == permission.Drift {
 		api, operations = []string{"cloudformation:GetResource"}, []string{"read"}
 	}
 	if n.opt.For == permission.Deploy {
@@ -61,7 +61,7 @@ func takesTags(typ string) bool {
 // readers adds what Cloud Control needs to read types that are made without it and
 // have no reader of their own. Only what drift is told by hangs on it.
 func (n *needs) readers(ctx context.Context, region string, types map[string]bool) {
-	if len(types) == 0 || n.opt.For != permission.Deploy && n.opt.For != permission.Import {
+	if len(types) == 0 || n.opt.For != permission.Deploy && n.opt.For != permission.Import && n.opt.For != permission.Drift {
 		return
 	}
 	n.policy.Allow("", []string{"cloudformation:GetResource"}, permission.Anything)

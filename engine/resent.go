@@ -30,10 +30,14 @@ func (d *deployment) createAgain(ctx context.Context, c *plan.Change, req *provi
 	again.Made = func(m provider.Created) { answered = m } // recorded once it is known to be there
 	created, err := p.Create(ctx, &again)
 	if provider.HasCode(err, tokenConflict) {
-		return created, &UnresolvedError{
+		e := &UnresolvedError{
 			Stack: d.t.Name, LogicalID: c.LogicalID, Type: c.Type, Change: "create", At: time.UnixMilli(d.creates.open[c.LogicalID].FirstSentAt),
 			Because: "Cloud Control has that request with other properties, and what it made is not found by its tag",
 		}
+		if row := d.asRead.Row(c.LogicalID); row != nil {
+			e.Recorded = row.PhysicalID
+		}
+		return created, e
 	}
 	if err != nil {
 		return created, err

@@ -47,6 +47,7 @@ type UnresolvedError struct {
 	Because                string
 	Void                   bool   // the record was removed or handed over since
 	Found                  string // the id of what it made, "" when that is not known
+	Recorded               string // the id of what it was to replace, "" for nothing
 }
 
 func (e *UnresolvedError) Error() string {
@@ -66,7 +67,7 @@ func (e *UnresolvedError) Remedy() string {
 	if e.Change != "create" {
 		return "look whether it exists, and delete it by hand if it does; then have the operation forgotten: " + forget
 	}
-	return fmt.Sprintf("look whether it exists. If it does, %s\nOr delete it by hand, and have the operation forgotten: %s", state.ImportAdvice(e.Stack, e.LogicalID, e.Found), forget)
+	return fmt.Sprintf("look whether it exists. If it does, %s\nOr delete it by hand, and have the operation forgotten: %s", state.ImportAdvice(e.Stack, e.LogicalID, e.Found, e.Recorded), forget)
 }
 
 // A settler settles what an earlier run left.
@@ -280,10 +281,14 @@ func (s *settler) settleOne(ctx context.Context, op state.OpenOperation) (verdic
 }
 
 func (s *settler) unresolvedBy(op state.OpenOperation, because string) verdict {
-	return verdict{op: op, open: &UnresolvedError{
+	e := &UnresolvedError{
 		Stack: s.t.Name, LogicalID: op.LogicalID, Type: op.ResourceType, Change: lower(op.ChangeType),
 		At: time.UnixMilli(op.StartedAt), Because: because, Void: op.Void,
-	}}
+	}
+	if op.Replacing && op.Previous != nil {
+		e.Recorded = op.Previous.PhysicalID
+	}
+	return verdict{op: op, open: e}
 }
 
 // leaveUnresolved says what a command leaves alone that nobody can tell the state

@@ -16,6 +16,7 @@ const (
 	Plan    Purpose = "plan"
 	Deploy  Purpose = "deploy"
 	Destroy Purpose = "destroy"
+	Drift   Purpose = "drift"  // to be found; what accepts or reverts it deploys
 	Import  Purpose = "import" // with its stack taken over from CloudFormation, or not
 	Export  Purpose = "export"
 )

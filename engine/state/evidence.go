@@ -248,5 +248,5 @@ func (e *NameHeldError) Error() string {
 
 // Remedy says what to do about it.
 func (e *NameHeldError) Remedy() string {
-	return "if it is this stack's, " + ImportAdvice(e.Stack, e.Holder.LogicalID, e.Holder.PhysicalID)
+	return "if it is this stack's, " + ImportAdvice(e.Stack, e.Holder.LogicalID, e.Holder.PhysicalID, "")
 }

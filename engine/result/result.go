@@ -8,6 +8,7 @@ package result
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/org/cdkd-action/engine/plan"
@@ -204,7 +205,8 @@ type Failure struct {
 func (s *Stack) FailuresBesideLeft() []Failure {
 	return slices.DeleteFunc(slices.Clone(s.Failures), func(f Failure) bool {
 		return slices.ContainsFunc(s.Unaddressed, func(u Unaddressed) bool {
-			return u.LogicalID == f.LogicalID && u.PhysicalID == f.PhysicalID && u.Reason == f.Message
+			id := f.LogicalID[strings.LastIndex(f.LogicalID, "/")+1:] // without the nested stack's
+			return u.LogicalID == id && u.PhysicalID == f.PhysicalID && u.Reason == f.Message
 		})
 	})
 }

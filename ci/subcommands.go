@@ -179,7 +179,7 @@ var commands = []Command{
 			return "", ""
 		}},
 	{Name: ForceUnlock, MinStacks: 1, MaxStacks: -1,
-		Description: "Remove the lock of stacks whose holder is known to be dead. A lock that could not be removed is an error in the log and the outcome `partial`; the exit code stays 0."},
+		Description: "Remove the lock of stacks whose holder is known to be dead: in stack-region or, without it, in every region where the stack is recorded or has a lock. A lock that could not be removed is an error in the log and the outcome `partial`; the exit code stays 0."},
 	{Name: Permissions, MaxStacks: -1,
 		Description: "Print the least IAM policy with which the stacks, all when none is named, can be planned, deployed or destroyed, the state bucket included. With check, name what of it the caller lacks, and exit with 1. Exits with 2 when something is needed that could not be found out."},
 	{Name: Doctor, MaxStacks: 0,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/cdkd-action/engine/guide"
@@ -196,8 +197,8 @@ type Unlocked struct {
 
 // ForceUnlock removes the locks of stacks and of those nested in them, whoever
 // holds them: in region, or, if that is "", in every region where they are
-// recorded. What is wrong with one stack does not keep the others from being
-// unlocked.
+// recorded or have a lock, as a first deploy that was killed has. What is wrong
+// with one stack does not keep the others from being unlocked.
 func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string) ([]Unlocked, error) {
 	store, err := e.open(ctx)
 	if err != nil {
@@ -207,7 +208,7 @@ func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string
 	for _, stack := range stacks {
 		regions := []string{region}
 		if region == "" {
-			if regions, err = regionsOf(ctx, store, stack); err != nil {
+			if regions, err = lockable(ctx, store, stack); err != nil {
 				return done, err
 			}
 			if regions == nil {
@@ -235,6 +236,31 @@ func (e *Engine) ForceUnlock(ctx context.Context, stacks []string, region string
 		}
 	}
 	return done, nil
+}
+
+// lockable returns the regions in which a stack is recorded or has a lock.
+func lockable(ctx context.Context, store *state.Store, stack string) ([]string, error) {
+	regions, err := regionsOf(ctx, store, stack)
+	if err != nil {
+		return nil, err
+	}
+	all, err := store.Regions(ctx, stack)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		if slices.Contains(regions, r) {
+			continue
+		}
+		present, err := store.Stack(stack, r).Presence(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if present.Lock {
+			regions = append(regions, r)
+		}
+	}
+	return regions, nil
 }
 
 func unlock(ctx context.Context, place *state.Stack) Unlocked {

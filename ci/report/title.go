@@ -42,7 +42,7 @@ func title(run *result.Run, name func(string) string) string {
 	case result.Cancelled:
 		return command + " of " + subject + " was cancelled"
 	case result.Locked:
-		return capital(subject) + " is locked by another run"
+		return locked(run, subject, name)
 	case result.PlanChanged:
 		return "What would be done to " + subject + " is not what was reviewed"
 	case result.ApprovalRequired:
@@ -159,6 +159,23 @@ func failed(run *result.Run) bool {
 	return run.Message != "" || slices.ContainsFunc(run.Stacks, func(s *result.Stack) bool {
 		return s.Message != "" || len(s.Failures) > 0
 	})
+}
+
+// locked says which of a run's stacks others hold.
+func locked(run *result.Run, subject string, name func(string) string) string {
+	var names []string
+	for _, s := range run.Stacks {
+		if s.Outcome == result.Locked {
+			names = append(names, s.Name)
+		}
+	}
+	switch {
+	case len(run.Stacks) < 2:
+		return capital(subject) + " is locked by another run"
+	case len(names) == 1:
+		return name(names[0]) + " is locked by another run"
+	}
+	return fmt.Sprintf("%d of %s are locked by another run", len(names), subject)
 }
 
 // onlyFailed is the one stack that a run failed for, nil when there are more.

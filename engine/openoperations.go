@@ -33,7 +33,9 @@ func (d *deployment) markPending(p *state.Pending) {
 		return
 	}
 	for _, op := range p.Operations {
-		d.res.Pending = append(d.res.Pending, pendingResult(d.t.Name, op))
+		if op.Malformed == "" {
+			d.res.Pending = append(d.res.Pending, pendingResult(d.t.Name, op))
+		}
 		c := d.Plan.Change(op.LogicalID)
 		if c == nil {
 			d.warn("%s (%s): an earlier run left something open: %s; a deploy settles it first", op.LogicalID, op.ResourceType, PendingText(op, now()))

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,10 @@ type UnresolvedError struct {
 
 func (e *UnresolvedError) Error() string {
 	s := fmt.Sprintf("%s (%s): an earlier run sent its %s at %s and ended before the answer", e.LogicalID, e.Type, e.Change, e.At.UTC().Format(time.RFC3339))
-	if e.At.UnixMilli() <= 0 {
+	switch {
+	case e.LogicalID == "":
+		s = "an earlier run left something open, about what is not said"
+	case e.At.UnixMilli() <= 0:
 		s = fmt.Sprintf("%s: an earlier run left something open about it", e.LogicalID)
 	}
 	if e.Void {
@@ -63,7 +67,7 @@ func (e *UnresolvedError) Error() string {
 
 // Remedy says what to do about it.
 func (e *UnresolvedError) Remedy() string {
-	forget := forgetCommand(e.Stack, e.LogicalID)
+	forget := forgetCommand(e.Stack, cmp.Or(e.LogicalID, AllPending))
 	if e.Change != "create" {
 		return "look whether it exists, and delete it by hand if it does; then have the operation forgotten: " + forget
 	}

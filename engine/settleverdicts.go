@@ -121,6 +121,9 @@ func (s *settler) say(v verdict) {
 	switch {
 	case v.open != nil:
 		s.warn("%v; %s", v.open, v.open.Remedy())
+		if v.op.Malformed != "" {
+			return // nothing else is known of it
+		}
 		s.mu.Lock()
 		s.res.Pending = append(s.res.Pending, pendingResult(s.t.Name, v.op))
 		s.mu.Unlock()

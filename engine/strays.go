@@ -79,6 +79,10 @@ func (d *deployment) strays() []string {
 // template. Where the stack is taken down, one that nobody can tell of keeps its
 // record: with that would go what it is found by.
 func (d *deployment) adoptStrays(ctx context.Context, takenDown bool) []string {
+	if takenDown && d.creates != nil && d.creates.ledger.Err() != nil {
+		err := d.creates.ledger.Err()
+		d.unaddressed("", "", "", "what earlier runs may have made that is not recorded cannot be told: "+err.Error(), Remedy(err))
+	}
 	for _, id := range d.strays() {
 		entry := d.creates.open[id]
 		stray, err := d.findStray(ctx, id, entry)

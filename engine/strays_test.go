@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	smtypes "github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
@@ -231,5 +232,56 @@ func TestDestroyForgetsNothing(t *testing.T) {
 				t.Errorf("once forgotten: %s, still there: %t", s.Outcome, there())
 			}
 		})
+	}
+}
+
+// What a ledger that cannot be read knows of is not forgotten with the stack: its
+// resources go, and the ledger stays, under a record that is empty (S-232, S-243).
+func TestDestroyKeepsALedgerThatCannotBeRead(t *testing.T) {
+	e, cloud := newEngine(t)
+	const broken = `{"ledgerVersion": 1, "nonce": "n", "sent": []}`
+	cloud.S3.PutObject(bucket, shopKey+"state.json", shop("P"))
+	cloud.S3.PutObject(bucket, shopKey+"create-tokens.json", []byte(broken))
+	dir := t.TempDir()
+	writeApp(t, dir, map[string]string{"Shop": `"P": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Value": "x"}}`})
+	destroy := func() *result.Run {
+		t.Helper()
+		run, err := e.Destroy(t.Context(), engine.DestroyOptions{
+			Selection: engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}}, ResourceTimeout: time.Minute,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run
+	}
+	run := destroy()
+	if left := run.Stacks[0].Unaddressed; run.Outcome != result.Partial || len(left) != 1 || !strings.Contains(left[0].Reason, "create-tokens.json") || left[0].Remedy == "" {
+		t.Errorf("%s %+v", run.Outcome, left)
+	}
+	ledger, _ := cloud.S3.Object(bucket, shopKey+"create-tokens.json")
+	record, _ := cloud.S3.Object(bucket, shopKey+"state.json")
+	if string(ledger.Body) != broken || !strings.Contains(string(record.Body), `"resources": {}`) {
+		t.Errorf("ledger %s\nrecord %s", ledger.Body, record.Body)
+	}
+	if _, err := s3.NewFromConfig(cloud.Config()).DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: aws.String(bucket), Key: aws.String(shopKey + "create-tokens.json")}); err != nil {
+		t.Fatal(err)
+	}
+	if run := destroy(); run.Outcome != result.Success && run.Outcome != result.NoChange {
+		t.Errorf("%s %+v", run.Outcome, run.Stacks[0])
+	}
+	if _, there := cloud.S3.Object(bucket, shopKey+"state.json"); there {
+		t.Error("the record is left")
+	}
+}
+
+// An open operation of which nothing can be understood is named as that, with a
+// command that has it forgotten (P-31).
+func TestUnresolvedOfNothing(t *testing.T) {
+	e := &engine.UnresolvedError{Stack: "Shop", Because: "its entry cannot be understood: operations[0] is a number"}
+	if said := e.Error(); !strings.HasPrefix(said, "an earlier run left something open, about what is not said: its entry") {
+		t.Error(said)
+	}
+	if said := e.Remedy(); !strings.HasSuffix(said, "cdkd-action state orphan Shop --pending all --yes") {
+		t.Error(said)
 	}
 }

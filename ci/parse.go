@@ -118,6 +118,10 @@ func (g given) parse(command Name, interactive bool) (in *Inputs, warnings []str
 		if len(entries) == 0 {
 			continue
 		}
+		if row.Restricts && blank(entries) {
+			faults = append(faults, Fault{Input: row.Name, Want: "it is given and empty, and what is empty restricts nothing; leave it out if that is meant"})
+			continue
+		}
 		if f := row.fill(in, entries); f != nil {
 			faults = append(faults, *f)
 		}
@@ -136,6 +140,10 @@ func (g given) parse(command Name, interactive bool) (in *Inputs, warnings []str
 		return nil, warnings, &InputError{faults}
 	}
 	return in, warnings, nil
+}
+
+func blank(entries []string) bool {
+	return !slices.ContainsFunc(entries, func(e string) bool { return strings.TrimSpace(e) != "" })
 }
 
 // misplaced finds what was given to a command that has no use for it.

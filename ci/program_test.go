@@ -191,6 +191,10 @@ func TestFaults(t *testing.T) {
 		{"a required stack", []string{"state", "show"}, nil, `input stacks: state show needs the name of a stack`},
 		{"one stack too many", []string{"state", "show", "A", "B"}, nil, `input stacks: state show takes 1 at a time, got 2`},
 		{"stacks for a command that takes none", []string{"state", "list", "A"}, nil, `input stacks: state list takes no stacks; leave them out`},
+		{"a variable that is empty, in place of what restricts a command", []string{"deploy", "", "--approved-plan", "", "--dry-run"}, nil,
+			`2 inputs cannot be used:
+  stacks: it is given and empty, and what is empty restricts nothing; leave it out if that is meant
+  approved-plan: it is given and empty, and what is empty restricts nothing; leave it out if that is meant`},
 		{"all and stacks", []string{"diff", "A", "--all"}, nil, `input all: give either all or stacks, not both`},
 		{"an unknown flag", []string{"deploy", "--rollbak"}, nil, `unknown flag: --rollbak; see cdkd-action deploy --help`},
 		{"another command's flag", []string{"diff", "--dry-run"}, nil, `unknown flag: --dry-run; see cdkd-action diff --help`},

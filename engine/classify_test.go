@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -53,14 +54,22 @@ func TestRemedyOfCredentials(t *testing.T) {
 		_, err := imds.New(imds.Options{Endpoint: gone.URL, Retryer: aws.NopRetryer{}}).GetMetadata(ctx, &imds.GetMetadataInput{Path: "iam"})
 		return aws.Credentials{}, err
 	})
+	answers := func(status int) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
 	for _, tt := range []struct {
+		endpoint string
 		provider aws.CredentialsProvider
 		want     string
 	}{
-		{given, "AWS could not be reached"},
-		{none, "give the step credentials"},
+		{gone.URL, given, "AWS could not be reached"},
+		{gone.URL, none, "give the step credentials"},
+		{answers(http.StatusServiceUnavailable), given, "AWS has a fault of its own"},
+		{answers(http.StatusForbidden), given, "give the step credentials"},
 	} {
-		e := New(Config{AWS: aws.Config{Region: "us-east-1", BaseEndpoint: &gone.URL, Credentials: tt.provider, Retryer: func() aws.Retryer { return aws.NopRetryer{} }}})
+		e := New(Config{AWS: aws.Config{Region: "us-east-1", BaseEndpoint: &tt.endpoint, Credentials: tt.provider, Retryer: func() aws.Retryer { return aws.NopRetryer{} }}})
 		_, err := e.Account(t.Context())
 		if remedy := Remedy(err); !strings.HasPrefix(remedy, tt.want) {
 			t.Errorf("%v: %s; want %s", err, remedy, tt.want)

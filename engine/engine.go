@@ -35,6 +35,7 @@ import (
 
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/reference"
+	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
@@ -185,6 +186,10 @@ func (e *CredentialsError) Remedy() string {
 	if op, ok := errors.AsType[*smithy.OperationError](e.Err); ok && op.ServiceID == sts.ServiceID &&
 		!is[*smithy.OperationError](op.Err) && is[*smithyhttp.RequestSendError](op.Err) {
 		return "AWS could not be reached: check the network of the machine, and its proxy if it has one; what is recorded is as it was"
+	}
+	switch (retry.Classifier{}).Of(e.Err) {
+	case retry.Throttle, retry.Server:
+		return "AWS has a fault of its own, or is asked too much: run the command again in a while; nothing was changed"
 	}
 	return "give the step credentials before this one, for example with aws-actions/configure-aws-credentials; " +
 		"a workflow that assumes a role by OIDC needs the permission id-token: write"

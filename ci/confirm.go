@@ -17,6 +17,9 @@ func (s *Surface) Confirm(ctx context.Context, question string, byDefault bool) 
 	if byDefault {
 		choice = "[Y/n]"
 	}
+	answered := false
+	release := s.live.hold()
+	defer func() { release(answered) }()
 	in := bufio.NewReader(s.in)
 	for {
 		s.mu.Lock()
@@ -36,6 +39,7 @@ func (s *Surface) Confirm(ctx context.Context, question string, byDefault bool) 
 		case <-ctx.Done():
 			return false
 		case a := <-answer:
+			answered = true
 			switch strings.ToLower(strings.TrimSpace(a)) {
 			case "":
 				return byDefault

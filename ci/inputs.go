@@ -83,6 +83,15 @@ const (
 	WaitFull    WaitMode = "full"    // all
 )
 
+// A ProgressMode says how what is under way is shown.
+type ProgressMode string
+
+// The progress modes.
+const (
+	ProgressAuto  ProgressMode = "auto"  // as a table, on a terminal
+	ProgressPlain ProgressMode = "plain" // as lines
+)
+
 // A TimeLimit is how long something may take.
 type TimeLimit struct {
 	Each time.Duration
@@ -219,4 +228,6 @@ type Inputs struct {
 	Tree    bool
 	JSON    bool
 	Verbose bool
+
+	Progress ProgressMode
 }

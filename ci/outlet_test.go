@@ -13,7 +13,7 @@ import (
 func TestOutletKeepsTheOrderOfItsStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got bytes.Buffer
-		o := newOutlet(make(chan struct{}))
+		o := newOutlet(make(chan struct{}), outletBytes)
 		out, err := o.stream(&got), o.stream(&got)
 		for i := range 1000 {
 			w := out
@@ -35,7 +35,7 @@ func TestOutletDoesNotWaitForAReaderAfterASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read, write := io.Pipe() // has no room at all
 		hurry := make(chan struct{})
-		o := newOutlet(hurry)
+		o := newOutlet(hurry, outletBytes)
 		w := o.stream(write)
 		full := bytes.Repeat([]byte("x"), outletBytes)
 		w.Write(full)
@@ -72,7 +72,7 @@ func TestOutletDoesNotWaitForAReaderAfterASignal(t *testing.T) {
 func TestOutletWaitsForASlowReaderOtherwise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read, write := io.Pipe()
-		o := newOutlet(make(chan struct{}))
+		o := newOutlet(make(chan struct{}), outletBytes)
 		w := o.stream(write)
 		text := strings.Repeat("line\n", outletBytes/3)
 		var got bytes.Buffer
@@ -104,7 +104,7 @@ func TestOutletSurvivesAReaderThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	read.Close()
-	o := newOutlet(make(chan struct{}))
+	o := newOutlet(make(chan struct{}), outletBytes)
 	o.stream(write).Write([]byte("into the void"))
 	o.close()
 }

@@ -23,6 +23,7 @@ type Surface struct {
 	in      io.Reader // where a person answers, nil when there is none
 	token   func() string
 	outlet  *outlet // nil: writes go straight to the streams
+	live    *live   // nil: no terminal that a table can be shown on
 
 	mu      sync.Mutex
 	step    bool
@@ -38,9 +39,14 @@ type Surface struct {
 // FromEnv returns the surface of this process. From the moment on that hurry
 // closes nothing waits for whoever reads what it prints; see [Surface.Close].
 func FromEnv(hurry <-chan struct{}) *Surface {
-	o := newOutlet(hurry)
+	most := outletBytes
+	if isatty.IsTerminal(os.Stderr.Fd()) {
+		most = terminalBytes
+	}
+	o := newOutlet(hurry, most)
 	s := New(os.Environ(), o.stream(os.Stdout), o.stream(os.Stderr))
 	s.outlet = o
+	s.live = newLive(s)
 	if isatty.IsTerminal(os.Stdin.Fd()) && isatty.IsTerminal(os.Stderr.Fd()) && !s.InStep() {
 		s.in = os.Stdin
 	}
@@ -78,6 +84,7 @@ func (s *Surface) Close() {
 	if s.outlet != nil {
 		s.outlet.close()
 	}
+	s.live.close()
 }
 
 // InStep tells whether the process is a step of a workflow.

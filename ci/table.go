@@ -267,6 +267,9 @@ var table = []Input{
 		Description: "Show nested stacks below those that they are nested in."},
 	{Name: "json", Field: func(in *Inputs) any { return &in.JSON }, Default: "false", Commands: []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Export, Scrub, Synth, List, Publish, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateMigrate, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Permissions},
 		Description: "Print the result as JSON, and nothing else, to standard output."},
+	{Name: "progress", Field: func(in *Inputs) any { return &in.Progress }, Default: string(ProgressAuto), Commands: slices.Concat(changing, []Name{Drift}),
+		Allowed:     []string{string(ProgressAuto), string(ProgressPlain)},
+		Description: "How the log shows what is under way: `auto` keeps a table of it below the log where standard error is a terminal; `plain` writes lines only, as it is done everywhere else: in a workflow, into a file or a pipe, with `json`, and where `TERM` is `dumb`."},
 	{Name: "verbose", Field: func(in *Inputs) any { return &in.Verbose }, Default: "false",
 		Description: "Log what is decided and why, and every request to AWS."},
 }

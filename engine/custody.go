@@ -83,14 +83,14 @@ func (d *deployment) enroll() {
 	d.custody.live[d.ref()] = member{d, d.planned}
 }
 
-// hold waits until no other stack of the run has an operation on what bears the
-// name, and keeps the others waiting until release is called.
-func (d *deployment) hold(ctx context.Context, typ, name string) (release func(), err error) {
+// hold waits with an operation until no other stack of the run has one on what
+// bears the name, and keeps the others waiting until release is called.
+func (d *deployment) hold(ctx context.Context, ev Event, name string) (release func(), err error) {
 	if name == "" || d.custody == nil {
 		return func() {}, nil
 	}
-	key := thing{d.t.Region, typ, name}
-	if global(typ) {
+	key := thing{d.t.Region, ev.Type, name}
+	if global(ev.Type) {
 		key.region = ""
 	}
 	c := d.custody
@@ -108,7 +108,10 @@ func (d *deployment) hold(ctx context.Context, typ, name string) (release func()
 		}
 		c.mu.Unlock()
 		if !said {
-			d.observe(Event{Kind: Detail, Type: typ, Text: fmt.Sprintf("waiting for stack %s, which is at work on %s", h.by.Stack, name)})
+			ev.Text = fmt.Sprintf("waiting for stack %s, which is at work on %s", h.by.Stack, name)
+			d.observe(Event{Kind: Detail, Type: ev.Type, Text: ev.Text})
+			ev.Kind = ResourceAwaits
+			d.observe(ev)
 		}
 		select {
 		case <-h.free:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/org/cdkd-action/engine"
 	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/internal/sandbox"
@@ -374,6 +375,12 @@ func TestCreateWaitsForDelete(t *testing.T) {
 	}
 	tr := trace{t, v.aws.Log()}
 	tr.inOrder(tr.first("DeleteTopic", ""), tr.first("CreateTopic", ""))
+	told := slices.ContainsFunc(v.events, func(ev engine.Event) bool {
+		return ev.Kind == engine.ResourceAwaits && ev.Stack == "WB" && ev.LogicalID == "T" && ev.Action == plan.Create && strings.HasPrefix(ev.Text, "waiting for stack WA")
+	})
+	if !told {
+		t.Error("nobody is told what the create waits for")
+	}
 	if diff := cmp.Diff(map[string]string{"WA": "K", "WB": "First K T"}, v.records()); diff != "" {
 		t.Errorf("recorded (-want +got):\n%s", diff)
 	}

@@ -269,6 +269,12 @@ func (d *deployment) request(logicalID, typ string) *provider.Request {
 		Notice: func(text string) {
 			d.observe(Event{Kind: Notice, LogicalID: logicalID, Type: typ, Text: text})
 		},
+		Waiting: func(what, line string) {
+			d.observe(Event{Kind: ResourceAwaits, LogicalID: logicalID, Type: typ, Text: what})
+			if line != "" {
+				d.observe(Event{Kind: ResourceWaiting, LogicalID: logicalID, Type: typ, Text: line})
+			}
+		},
 		Untagged: func(denied error) {
 			d.warnOnce("tag "+typ, "%s (%s) was made without the tag that proves which run made it, and so are others of its type, because tagging was denied: %v",
 				logicalID, typ, denied)

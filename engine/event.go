@@ -25,7 +25,13 @@ const (
 	ResourceFailed    EventKind = "resource-failed"
 	ResourceRetained  EventKind = "resource-retained"
 	ResourceSkipped   EventKind = "resource-skipped" // Text says why
-	ResourceWaiting   EventKind = "resource-waiting" // a heartbeat of something that takes long
+	ResourceWaiting   EventKind = "resource-waiting" // a heartbeat of something that takes long; Text, if set, says all of it
+
+	// The next two come too often for a log. What a resource awaits is in Text,
+	// and may be told before its operation has started; then Action is set. When
+	// it is over the plan has nothing more for it, whether it had operations or not.
+	ResourceAwaits EventKind = "resource-awaits"
+	ResourceOver   EventKind = "resource-over"
 
 	RollbackStarted  EventKind = "rollback-started"
 	RollbackFinished EventKind = "rollback-finished"

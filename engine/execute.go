@@ -126,6 +126,9 @@ func (d *deployment) perform(ctx context.Context, c *plan.Change) error {
 	}
 	publishing, cancel := d.e.config.Window.Interruptible(ctx)
 	defer cancel()
+	if d.assets.needed(resolved.Clear) {
+		d.observe(Event{Kind: ResourceAwaits, LogicalID: c.LogicalID, Type: c.Type, Action: c.Action, Text: "its assets are published"})
+	}
 	if err := d.assets.wait(publishing, resolved.Clear); err != nil {
 		return d.fail(c, "", err)
 	}

@@ -21,6 +21,7 @@ func (d *deployment) work() ([]graph.Task, graph.Edges) {
 		}
 		changing[c.LogicalID] = true
 		tasks = append(tasks, graph.Task{ID: c.LogicalID, API: service(c.Type), Cost: cost(c), Run: func(ctx context.Context) error {
+			defer d.observe(Event{Kind: ResourceOver, LogicalID: c.LogicalID, Type: c.Type})
 			if c.Action == plan.NoChange {
 				_, err := d.ready(ctx, c, template.Resolved{})
 				return err

@@ -51,7 +51,7 @@ func (d *deployment) takeName(ctx context.Context, c *plan.Change, properties *v
 	if name.Generated || name.Value == "" {
 		return func() {}, nil
 	}
-	if release, err = d.hold(ctx, c.Type, name.Value); err != nil {
+	if release, err = d.hold(ctx, Event{LogicalID: c.LogicalID, Type: c.Type, Action: c.Action}, name.Value); err != nil {
 		return nil, err
 	}
 	if err := d.mayTakeName(ctx, c.LogicalID, c.Type, name, properties); err != nil {

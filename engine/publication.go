@@ -102,6 +102,11 @@ func (p *publication) start(ctx context.Context, published func(asset.Asset)) {
 	}
 }
 
+// needed tells whether a resource's properties name anything that is published.
+func (p *publication) needed(properties any) bool {
+	return p != nil && len(asset.Needed(p.files, properties)) > 0
+}
+
 // wait returns when everything that a resource's properties name is published.
 func (p *publication) wait(ctx context.Context, properties any) error {
 	if p == nil {

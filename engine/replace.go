@@ -319,6 +319,7 @@ func (d *deployment) removals(order []string, rows map[string]*state.Resource, r
 	for _, id := range order {
 		row := rows[id]
 		tasks = append(tasks, graph.Task{ID: id, API: service(row.ResourceType), Cost: slowTypes[row.ResourceType], Run: func(ctx context.Context) error {
+			defer d.observe(Event{Kind: ResourceOver, LogicalID: id, Type: row.ResourceType})
 			policy := plan.DeletionPolicy(row.ResourceType, row.Properties, row.DeletionPolicy)
 			if old == nil && plan.Keeps(policy) && !(d.unmaking && policy == "RetainExceptOnCreate") {
 				d.retained(id, row)
@@ -418,7 +419,7 @@ func (d *deployment) delete(ctx context.Context, id string, row *state.Resource,
 	if n := plan.PhysicalName(d.t.Name, id, row.ResourceType, row.Properties); !n.Generated {
 		name = n.Value
 	}
-	release, err := d.hold(ctx, row.ResourceType, name)
+	release, err := d.hold(ctx, Event{LogicalID: id, Type: row.ResourceType, Action: plan.Delete, Rollback: undoing}, name)
 	if err != nil {
 		return "", err
 	}

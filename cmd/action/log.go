@@ -40,6 +40,7 @@ func (s *step) observe(ev engine.Event) {
 	if s.memory != nil {
 		s.memory.observe(ev, s.engine.StateBucket)
 	}
+	s.follow(ev)
 	log, line := s.log.Info(), ""
 	switch ev.Kind {
 	case engine.StackStarted:
@@ -68,7 +69,14 @@ func (s *step) observe(ev engine.Event) {
 		log = s.log.Debug()
 		line = verb(ev) + " started"
 	case engine.ResourceWaiting:
-		line = fmt.Sprintf("%s goes on, %s so far", verb(ev), round(ev.Elapsed))
+		if s.table.Shows(key(ev)) {
+			return
+		}
+		if line = ev.Text; line == "" {
+			line = fmt.Sprintf("%s goes on, %s so far", verb(ev), round(ev.Elapsed))
+		}
+	case engine.ResourceAwaits, engine.ResourceOver:
+		return
 	case engine.ResourceSucceeded:
 		line = fmt.Sprintf("%s done in %s", verb(ev), round(ev.Elapsed))
 	case engine.ResourceFailed:

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/org/cdkd-action/ci"
+	"github.com/org/cdkd-action/ci/progress"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/ci/review"
 	"github.com/org/cdkd-action/engine"
@@ -39,6 +40,7 @@ type step struct {
 	shown       []review.Plan // what the comment holds a deploy to
 	observing   observing
 	bucketTold  sync.Once
+	table       *progress.Table // of what is under way; nil where nobody sees it
 }
 
 func newStep(window *signals.Window, surface *ci.Surface) *step {
@@ -59,6 +61,10 @@ func (s *step) run(ctx context.Context, in *ci.Inputs) error {
 	defer log.Close()
 	s.in, s.log = in, newLog(log, in.Verbose)
 	s.secrets.AddDerived(in.GitHubToken)
+	if s.showsTable() {
+		s.table = s.surface.Live()
+		defer s.table.Reset()
+	}
 	s.children = &children{surface: s.surface}
 	defer s.children.Close()
 
@@ -184,6 +190,7 @@ func (s *step) followSignals(done <-chan struct{}) {
 		s.memory.interrupted(time.Now())
 		s.set("outcome", string(result.Cancelled))
 		s.set("exit-code", fmt.Sprint(result.Cancelled.ExitCode()))
+		s.table.Stop()
 		s.log.Warn().Msg("interrupted: nothing new is started, what is under way is recorded")
 	}
 	select {

@@ -72,6 +72,15 @@ func HasCode(err error, codes ...string) bool {
 	return false
 }
 
+func (r *Request) waiting(what, line string) {
+	switch {
+	case r.Waiting != nil:
+		r.Waiting(what, line)
+	case line != "":
+		r.notice(line)
+	}
+}
+
 func (r *Request) notice(text string) {
 	if r.Notice != nil {
 		r.Notice(text)

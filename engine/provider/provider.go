@@ -91,6 +91,9 @@ type Request struct {
 	Draining <-chan struct{}
 	// Notice, when set, takes a line for the log: a wait's heartbeat, a warning.
 	Notice func(text string)
+	// Waiting, when set, is told what the operation waits for, as often as it looks,
+	// and takes the heartbeat in Notice's place: line is "" when none is due.
+	Waiting func(what, line string)
 	// Untagged, when set, is told why a create was sent without the OwnerTag.
 	Untagged func(denied error)
 }

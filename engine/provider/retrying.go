@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 
 	"github.com/org/cdkd-action/engine/retry"
 	"github.com/org/cdkd-action/engine/routine"
@@ -50,7 +51,13 @@ func (w *retrying) task(r *Request) retry.Task {
 	if stop == nil {
 		stop = r.Draining
 	}
-	return retry.Task{Name: r.LogicalID, Draining: stop, Crowded: w.Crowded, Retrying: w.Retrying, GaveUp: w.GaveUp}
+	retrying := func(line string) {
+		if w.Retrying != nil {
+			w.Retrying(line)
+		}
+		r.waiting(strings.TrimPrefix(line, r.LogicalID+": "), "")
+	}
+	return retry.Task{Name: r.LogicalID, Draining: stop, Crowded: w.Crowded, Retrying: retrying, GaveUp: w.GaveUp}
 }
 
 func (w *retrying) Create(ctx context.Context, r *Request) (made Created, err error) {

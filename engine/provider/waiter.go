@@ -61,7 +61,7 @@ func (w *Waiter) Wait(ctx context.Context, r *Request) error {
 	limit := or(w.Timeout, 10*time.Minute)
 	growth := or(w.Growth, 1.5)
 	start := time.Now()
-	beat := Heartbeat{What: r.LogicalID + ": waiting for " + w.What}
+	beat := Heartbeat{Of: r.LogicalID, What: "waiting for " + w.What}
 	for {
 		state, detail, err := w.Read(ctx, r)
 		switch {
@@ -118,18 +118,20 @@ func or[T comparable](v, otherwise T) T {
 // A Heartbeat tells once a minute that something is still waited for. The zero
 // value starts counting when it is first asked.
 type Heartbeat struct {
-	What        string
+	Of, What    string // Of is what waits
 	start, last time.Time
 }
 
-// Tell gives the request's Notice a line when a minute has passed.
+// Tell says what is waited for, with a line for the log when a minute has passed.
 func (h *Heartbeat) Tell(r *Request, state string) {
 	now := time.Now()
 	if h.start.IsZero() {
 		h.start, h.last = now, now
 	}
+	line := ""
 	if now.Sub(h.last) >= time.Minute {
 		h.last = now
-		r.notice(fmt.Sprintf("%s for %s (%s)", h.What, now.Sub(h.start).Round(time.Second), state))
+		line = fmt.Sprintf("%s: %s for %s (%s)", h.Of, h.What, now.Sub(h.start).Round(time.Second), state)
 	}
+	r.waiting(fmt.Sprintf("%s (%s)", h.What, state), line)
 }

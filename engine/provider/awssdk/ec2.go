@@ -161,7 +161,7 @@ func set(o *value.Object, name string, s *string) {
 // says: interfaces and addresses outlive what had them by up to some minutes.
 // That is longer than the retries wait, which therefore do not follow.
 func unblocked(ctx context.Context, r *provider.Request, busy string, remove func() error) error {
-	beat := provider.Heartbeat{What: r.LogicalID + ": waiting for what depends on it to go"}
+	beat := provider.Heartbeat{Of: r.LogicalID, What: "waiting for what depends on it to go"}
 	for n := 1; ; n++ {
 		err := remove()
 		if !provider.HasCode(err, busy) {

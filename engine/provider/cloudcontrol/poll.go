@@ -146,7 +146,7 @@ func (p *Provider) poll(ctx context.Context, r *provider.Request, event *types.P
 		out.allowed = d
 	}
 	warned := false
-	beat := provider.Heartbeat{What: fmt.Sprintf("%s (%s): following its %s", r.LogicalID, r.Type, verb(event))}
+	beat := provider.Heartbeat{Of: fmt.Sprintf("%s (%s)", r.LogicalID, r.Type), What: "following its " + verb(event)}
 	for n := 0; ; {
 		switch event.OperationStatus {
 		case types.OperationStatusSuccess:

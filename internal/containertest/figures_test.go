@@ -28,7 +28,7 @@ func testFigures(t *testing.T) {
 	for range measured {
 		s := &scene{awsAccount: newAccountWith(t, sandbox.Options{}, place), t: t}
 		s.writeApp(w, "cdk.out")
-		s.SetLatency("sqs", "CreateQueue", 200*time.Millisecond)
+		s.SetLatency("sqs", "CreateQueue", 500*time.Millisecond)
 		step := s.startUse(t, s.use(full, "cdk.out", map[string]string{"stacks": stack}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		if err := step.AwaitLog(ctx, "cdkd-action "); err != nil {
@@ -46,7 +46,7 @@ func testFigures(t *testing.T) {
 	}
 	text := "| | median | worst of 30 |\n|---|---|---|\n" +
 		figure("`docker run` to the first line of the log", first) +
-		figure("cancel to exit, while 48 resources are made by calls of 0.2 s", exit) +
+		figure("cancel to exit, while 48 resources are made by calls of 0.5 s", exit) +
 		"\n| image | compressed |\n|---|---|\n" +
 		fmt.Sprintf("| `slim` | %.1f MB |\n| the default | %.0f MB |\n", compressed(t, slim), compressed(t, full))
 	t.Logf("\n%s", text)

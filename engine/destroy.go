@@ -310,7 +310,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 			Index: r.runs, Histories: r.presence.Histories,
 		})
 	}
-	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Read: r.record, Gather: gathering, Warn: func(text string) { d.warn("%s", text) }})
+	d.saveFrom(ctx, r.etag, r.record, nil)
 	if r.presence.Journal {
 		// What only the journal names would be forgotten with it.
 		d.settleJournal(ctx)

@@ -212,6 +212,6 @@ func (u *undoing) fromJournal(ctx context.Context) (found bool, err error) {
 		return true, err
 	}
 	d.enroll()
-	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Read: r.record, Gather: gathering, Warn: func(text string) { d.warn("%s", text) }})
+	d.saveFrom(ctx, r.etag, r.record, nil)
 	return true, u.undoSegment(ctx, journal, g)
 }

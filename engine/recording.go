@@ -28,18 +28,23 @@ const gathering = 10 * time.Millisecond
 func (d *deployment) openSaver(ctx context.Context, etag state.ETag, read *state.Record) {
 	saves := make(chan struct{}, 1)
 	d.saves = saves
+	d.saveFrom(ctx, etag, read, func(state.ETag) {
+		if d.creates != nil {
+			d.creates.ledger.Recorded()
+		}
+		select {
+		case saves <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// saveFrom has the record saved from a version on. saved, when set, is called after
+// every save.
+func (d *deployment) saveFrom(ctx context.Context, etag state.ETag, read *state.Record, saved func(state.ETag)) {
 	d.saver = state.NewSaver(ctx, d.place, etag, state.SaverOptions{
-		Read: read, Gather: gathering,
+		Read: read, Gather: gathering, Saved: saved,
 		Warn: func(text string) { d.warn("%s", text) },
-		Saved: func(state.ETag) {
-			if d.creates != nil {
-				d.creates.ledger.Recorded()
-			}
-			select {
-			case saves <- struct{}{}:
-			default:
-			}
-		},
 	})
 }
 

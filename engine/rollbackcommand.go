@@ -231,7 +231,7 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 		return nil
 	}
 	d.history = d.place.StartRun(ctx, state.RunOptions{ID: d.runID, Command: "rollback", Engine: d.e.config.Version, Start: start})
-	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Read: r.record, Gather: gathering, Warn: func(text string) { d.warn("%s", text) }})
+	d.saveFrom(ctx, r.etag, r.record, nil)
 	d.emitSettled()
 	err = d.undoJournal(ctx, journal, opt)
 	d.seal()

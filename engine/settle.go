@@ -156,7 +156,7 @@ func (d *deployment) settleFound(ctx context.Context, r reading, cancel, once bo
 	if err := d.knowRecord(ctx, record); err != nil {
 		return r, err
 	}
-	d.saver = state.NewSaver(ctx, d.place, r.etag, state.SaverOptions{Read: r.record, Gather: gathering, Warn: func(text string) { d.warn("%s", text) }})
+	d.saveFrom(ctx, r.etag, r.record, nil)
 	defer func() { d.saver = nil }()
 	s := &settler{deployment: d, found: found, cancel: cancel, once: once, slots: make(chan struct{}, 10)}
 	s.declared = func(logicalID, typ string) bool {

@@ -17,14 +17,16 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 	changing := d.changing() || len(d.strays()) > 0 || d.unfinished()
 	d.res.Changed = d.Plan.Changed()
 
+	d.keepReferences()
+	imports := d.tellImports(ctx, before.record)
+	defer imports.end()
+
 	var err error
 	if changing {
 		d.besideWork(ctx, d.store.Exports(d.t.Region).Prepare)
 		if !d.initial || d.lock.TookOver != nil {
 			d.tidyLock(ctx)
 		}
-		d.keepReferences()
-		d.tellImports(before.record)
 		err = routine.Try(func() error {
 			d.intend(ctx)
 			err := d.withAssets(ctx, d.execute)
@@ -37,6 +39,9 @@ func (d *deployment) carryOut(ctx context.Context, before reading) error {
 			d.finishHistory(err)
 			return err // nothing was done that could be undone
 		}
+	}
+	if err == nil {
+		err = imports.stay()
 	}
 	if err == nil {
 		old := d.world.record.Clone()

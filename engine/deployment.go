@@ -42,6 +42,7 @@ type deployment struct {
 	res       *result.Stack
 
 	lock             *state.Lock
+	announced        bool // the lock says that exports are at risk
 	registry         *state.Registry
 	creates          *creates // nil unless something is changed
 	found            []string // strays, which are proved to be the stack's own

@@ -107,6 +107,9 @@ func (d *deployment) inUse(ctx context.Context, gone, changed []string) (*Export
 	if len(gone)+len(changed) == 0 {
 		return nil, nil
 	}
+	if err := d.announceWithdrawal(ctx); err != nil {
+		return nil, err
+	}
 	all, err := d.store.Consumers(ctx, d.t.Name, d.t.Region)
 	if err != nil {
 		return nil, err
@@ -117,6 +120,26 @@ func (d *deployment) inUse(ctx context.Context, gone, changed []string) (*Export
 		return nil, nil
 	}
 	return e, nil
+}
+
+// announceWithdrawal has the lock say that exports are at risk, before it is asked
+// who imports them: who begins to import after that finds it said.
+func (d *deployment) announceWithdrawal(ctx context.Context) error {
+	if d.opt.DryRun || d.announced {
+		return nil
+	}
+	holder := d
+	for holder.lock == nil && holder.t.parent != nil {
+		holder = holder.t.parent
+	}
+	if holder.lock == nil {
+		return nil
+	}
+	if err := holder.lock.Announce(ctx, state.Withdrawing); err != nil {
+		return fmt.Errorf("say in the lock of stack %s in %s that exports are taken away or changed: %w", holder.t.Name, holder.t.Region, err)
+	}
+	d.announced = true
+	return nil
 }
 
 // narrow leaves in the error only what the consumers import.
@@ -198,20 +221,6 @@ func (s *selected) waitsFor(stack, other string) bool {
 		return slices.ContainsFunc(s.depends[key], visit)
 	}
 	return visit(stack)
-}
-
-// tellImports has the record say at once what the stack begins to import, beside
-// the work on its resources: who takes an export away, or changes it, asks the
-// records who imports it.
-func (d *deployment) tellImports(before *state.Record) {
-	d.world.mu.Lock()
-	begins := slices.ContainsFunc(d.world.imports, func(i state.Import) bool {
-		return before == nil || !slices.Contains(before.Imports, i)
-	})
-	d.world.mu.Unlock()
-	if begins {
-		d.change(func(*state.Record) {})
-	}
 }
 
 // holdExports is keepExports for what a plan could not tell. It comes when all

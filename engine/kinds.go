@@ -102,6 +102,7 @@ var kinds = []kind{
 	{guide.CircularDependency, result.ReasonTemplate, is[*graph.CycleError]},
 	{guide.CircularDependency, "", is[*assembly.CycleError]},
 	{guide.ImportMissing, result.ReasonTemplate, is[*ImportError]},
+	{guide.ImportWithdrawn, result.ReasonStateConflict, is[*WithdrawnError]},
 	{guide.Template, result.ReasonTemplate, is[*template.Error]},
 	{guide.Template, result.ReasonTemplate, is[*template.Faults]},
 	{guide.Template, result.ReasonTemplate, is[*template.AssertionError]},

@@ -83,6 +83,7 @@ func TestPages(t *testing.T) {
 		guide.UnknownProperty: &provider.PreflightError{Faults: []error{&provider.UnknownPropertyError{LogicalID: "Orders", Type: "AWS::SQS::Queue", Properties: []string{"VisibilityTimout"}}}},
 		guide.PropertyValue:   &provider.BindError{Stack: "Shop", LogicalID: "Orders", Type: "AWS::SQS::Queue", Path: "DelaySeconds", Want: "a whole number", Got: "a list"},
 		guide.ImportMissing:   &ImportError{Name: "shop-table", Region: "eu-west-1"},
+		guide.ImportWithdrawn: &WithdrawnError{Stack: "ShopOrders", Region: "eu-west-1", Producer: "ShopStorage", Export: "shop-table"},
 		guide.ExportInUse: &ExportInUseError{Stack: "ShopStorage", Region: "eu-west-1", Gone: []string{"shop-table"},
 			Consumers: []state.Consumer{{Stack: "ShopOrders", Region: "eu-west-1", Exports: []string{"shop-table"}}}},
 		guide.ExportTaken:       &ExportTakenError{Stack: "Shop", Region: "eu-west-1", Name: "shop-table", Holder: "Legacy"},

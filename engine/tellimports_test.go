@@ -90,10 +90,17 @@ func TestFirstImportKeepsAnExport(t *testing.T) {
 		cloud.ClearLog()
 		done := make(chan *result.Stack, 1)
 		go func() { done <- deploy(engine.New(configOn(t, cloud)), one, "Consumer") }()
-		if _, err := cloud.Await(t.Context(), 1, func(r sandbox.Request) bool {
-			return r.Action == "PutObject" && strings.HasSuffix(r.Resource, consumerKey) && r.State == sandbox.Done
-		}); err != nil {
-			t.Fatal(err)
+		for _, wanted := range []func(sandbox.Request) bool{
+			func(r sandbox.Request) bool {
+				return r.Action == "PutObject" && strings.HasSuffix(r.Resource, consumerKey) && r.State == sandbox.Done
+			},
+			func(r sandbox.Request) bool {
+				return r.Action == "PutObject" && strings.HasSuffix(r.Resource, "create-tokens.json")
+			},
+		} {
+			if _, err := cloud.Await(t.Context(), 1, wanted); err != nil {
+				t.Fatal(err)
+			}
 		}
 		cloud.Release(held)
 		if st := <-done; st.Outcome != result.Failed || st.RolledBack {

@@ -41,6 +41,7 @@ type world struct {
 	record  *state.Record
 	clear   map[string]*state.Resource // rows of this run that hold masks, without them; never stored
 	imports []state.Import
+	values  map[state.Import]any // what they were
 	reads   []state.OutputRead
 }
 
@@ -269,6 +270,10 @@ func (w *world) Import(ctx context.Context, name string) (any, error) {
 		defer w.mu.Unlock()
 		i := state.Import{SourceStack: e.ProducerStack, SourceRegion: e.ProducerRegion, ExportName: name}
 		w.imports = add(w.imports, i)
+		if w.values == nil {
+			w.values = map[state.Import]any{}
+		}
+		w.values[i] = e.Value
 		return e.Value, nil
 	}
 	if w.noCFN {

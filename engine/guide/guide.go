@@ -57,6 +57,7 @@ const (
 	PropertyValue      Page = "property-value"
 	SameName           Page = "same-name"
 	ImportMissing      Page = "import-missing"
+	ImportWithdrawn    Page = "import-withdrawn"
 	ExportInUse        Page = "export-in-use"
 	ExportTaken        Page = "export-taken"
 	OutputsIncomplete  Page = "outputs-incomplete"

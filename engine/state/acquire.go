@@ -149,5 +149,5 @@ func (k *Stack) claim(ctx context.Context, opt LockOptions) (*Lock, *meeting, er
 			return nil, met, nil
 		}
 	}
-	return &Lock{stack: k, opt: opt, record: r, etag: etag, lost: make(chan struct{}), hurry: make(chan struct{})}, nil, nil
+	return &Lock{stack: k, opt: opt, record: r, etag: etag, lost: make(chan struct{}), hurry: make(chan struct{}), tell: make(chan chan error)}, nil, nil
 }

@@ -34,6 +34,13 @@ type LockRecord struct {
 	Acquired, Expires time.Time
 }
 
+// Withdrawing is the operation of a deploy that takes exports away, or changes
+// them: see [Lock.Announce].
+const Withdrawing = "deploy, which takes exports away or changes them"
+
+// Withdraws tells whether the holder may be taking away what its stack exports.
+func (r LockRecord) Withdraws() bool { return r.Operation == "destroy" || r.Operation == Withdrawing }
+
 // Expired tells whether the lock may be taken over. One that does not say when
 // it expires has expired.
 func (r LockRecord) Expired(now time.Time) bool { return !now.Before(r.Expires) }
@@ -101,6 +108,7 @@ type Lock struct {
 
 	lost    chan struct{}
 	hurry   chan struct{}      // asks for a renewal at once
+	tell    chan chan error    // asks for one that says a new operation, and for what came of it
 	stop    context.CancelFunc // no further renewal
 	abort   context.CancelFunc // nor the one under way
 	stopped chan struct{}      // the renewal is over

@@ -61,6 +61,45 @@ func TestLockWrittenAndReleased(t *testing.T) {
 	})
 }
 
+func TestLockAnnounces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // (S-87, S-153)
+		c, k := bubbleShop(t)
+		n := new(notes)
+		l, err := k.Lock(t.Context(), lockOptions(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := func() LockRecord {
+			t.Helper()
+			r, err := k.Peek(t.Context())
+			if err != nil || r == nil {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			return *r
+		}
+		if says().Withdraws() {
+			t.Error("a deploy withdraws nothing before it says so")
+		}
+		if err := l.Announce(t.Context(), Withdrawing); err != nil || !says().Withdraws() {
+			t.Errorf("%v, %+v", err, says())
+		}
+		time.Sleep(LockInterval + time.Second)
+		if r := says(); !r.Withdraws() || r.Expires.Before(time.Now().Add(LockTTL-2*time.Second)) {
+			t.Errorf("a renewal says %+v", r)
+		}
+		c.holdBy("other", at(time.Hour))
+		if err := l.Announce(t.Context(), "deploy"); !errors.Is(err, ErrLost) {
+			t.Errorf("announced in another's lock: %v", err)
+		}
+		if err := l.Announce(t.Context(), "deploy"); !errors.Is(err, ErrLost) {
+			t.Errorf("announced in a lock that is lost: %v", err)
+		}
+		if err := l.Release(t.Context()); err != nil || says().Owner != "other" {
+			t.Errorf("%v, %+v", err, says())
+		}
+	})
+}
+
 func TestLockContention(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

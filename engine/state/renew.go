@@ -50,6 +50,28 @@ func (l *Lock) Assure(ctx context.Context) error {
 	}
 }
 
+// Announce has the lock say what is done under it from now on, and returns when
+// others can read that. A store without versions keeps what the lock said first.
+func (l *Lock) Announce(ctx context.Context, operation string) error {
+	l.mu.Lock()
+	l.record.Operation = operation
+	l.mu.Unlock()
+	answer := make(chan error, 1)
+	select {
+	case l.tell <- answer:
+	case <-l.stopped:
+		return l.announced(errStopRenewing)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // ErrLost says that the lock is somebody else's.
 var ErrLost = errors.New("the lock is no longer held")
 
@@ -68,17 +90,21 @@ func (l *Lock) renew(ctx context.Context) {
 		defer tick.Stop()
 		warned := false
 		for {
-			hurried := false
+			hurried, answer := false, chan error(nil)
 			select {
 			case <-stopping.Done():
 				return
 			case <-tick.C:
+			case answer = <-l.tell:
 			case <-l.hurry:
 				if hurried = true; !l.Record().Expired(time.Now()) {
 					continue // it was renewed for another who asked
 				}
 			}
 			err := routine.Try(func() error { return l.renewOnce(ctx) })
+			if answer != nil {
+				answer <- l.announced(err)
+			}
 			switch {
 			case errors.Is(err, errStopRenewing):
 				return
@@ -94,6 +120,19 @@ func (l *Lock) renew(ctx context.Context) {
 			}
 		}
 	}()
+}
+
+// announced is what the end of a renewal means to who wanted something said.
+func (l *Lock) announced(err error) error {
+	if !errors.Is(err, errStopRenewing) {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone {
+		return ErrLost
+	}
+	return nil // it is written, and cannot be again
 }
 
 // renewalInterval leaves room for several missed renewals.

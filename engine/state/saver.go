@@ -43,6 +43,7 @@ type Saver struct {
 	hurry   func()        // ends the wait for more; nil when there is none
 	callOff func()        // what is being written
 	err     error         // of the latest write; sticky when a conflict
+	turn    chan struct{} // closes with the next write; nil when nobody waits for it
 	stopped bool
 }
 
@@ -124,6 +125,29 @@ func (s *Saver) Flush(ctx context.Context) error {
 		case <-busy:
 		case <-ctx.Done():
 			return s.saving(context.Cause(ctx))
+		}
+	}
+}
+
+// Wrote waits until a record is written of which ok holds, and has what waits to be
+// written go at once. It fails with the context only.
+func (s *Saver) Wrote(ctx context.Context, ok func(*Record) bool) error {
+	for {
+		s.mu.Lock()
+		if s.written != nil && ok(s.written) {
+			s.mu.Unlock()
+			return nil
+		}
+		s.hasten()
+		if s.turn == nil {
+			s.turn = make(chan struct{})
+		}
+		turn := s.turn
+		s.mu.Unlock()
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -225,6 +249,10 @@ func (s *Saver) run(busy chan struct{}, done func()) {
 			s.etag, s.written = written, next
 		}
 		s.stopped = isConflict(err)
+		if s.turn != nil {
+			close(s.turn)
+			s.turn = nil
+		}
 		s.mu.Unlock()
 
 		switch {

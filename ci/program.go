@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // ActionCommand is the argument with which action.yml starts the program: the
@@ -113,6 +114,9 @@ func (p Program) subcommand(c Command, name string) *cobra.Command {
 		Long:                  c.Description,
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := loose(cmd, args); err != nil {
+				return err
+			}
 			if len(args) > 0 {
 				g["stacks"] = args
 			}
@@ -127,6 +131,28 @@ func (p Program) subcommand(c Command, name string) *cobra.Command {
 		bind(cmd, g, in)
 	}
 	return cmd
+}
+
+// loose refuses the value of a switch that stands beside it, where it would be
+// taken for a stack.
+func loose(cmd *cobra.Command, args []string) error {
+	for _, arg := range args {
+		switch arg {
+		case "on", "off", "true", "false":
+		default:
+			continue
+		}
+		var fault error
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if f.NoOptDefVal != "" && fault == nil {
+				fault = &InputError{[]Fault{{Want: fmt.Sprintf("%q would be a stack: the value of a switch follows after =, as in --%s=%s", arg, f.Name, arg)}}}
+			}
+		})
+		if fault != nil {
+			return fault
+		}
+	}
+	return nil
 }
 
 func aliases(c Command) []string {

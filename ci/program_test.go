@@ -197,6 +197,8 @@ func TestFaults(t *testing.T) {
   approved-plan: it is given and empty, and what is empty restricts nothing; leave it out if that is meant`},
 		{"all and stacks", []string{"diff", "A", "--all"}, nil, `input all: give either all or stacks, not both`},
 		{"an unknown flag", []string{"deploy", "--rollbak"}, nil, `unknown flag: --rollbak; see cdkd-action deploy --help`},
+		{"the value of a switch beside it", []string{"deploy", "--rollback", "off"}, nil,
+			`"off" would be a stack: the value of a switch follows after =, as in --rollback=off`},
 		{"another command's flag", []string{"diff", "--dry-run"}, nil, `unknown flag: --dry-run; see cdkd-action diff --help`},
 		{"no such command", []string{"deplyo"}, nil, `want a command of cdkd-action --help, got "deplyo"`},
 		{"no such command below state", []string{"state", "sow"}, nil, `want a command of cdkd-action state --help, got "sow"`},

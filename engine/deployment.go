@@ -338,6 +338,9 @@ func (d *deployment) operation(ctx context.Context, ev Event, limit time.Duratio
 		ev.Kind, h.EventType = ResourceFailed, state.ResourceFailed
 	}
 	if err != nil {
+		if errors.Is(d.ending(err), errLetGo) {
+			ev.Kind = ResourceLetGo
+		}
 		ev.Text = err.Error()
 		h.Error = d.historyError(err)
 	}

@@ -23,6 +23,7 @@ const (
 	ResourceStarted   EventKind = "resource-started"
 	ResourceSucceeded EventKind = "resource-succeeded"
 	ResourceFailed    EventKind = "resource-failed"
+	ResourceLetGo     EventKind = "resource-let-go" // the run is ending; Text says what was under way
 	ResourceRetained  EventKind = "resource-retained"
 	ResourceSkipped   EventKind = "resource-skipped" // Text says why
 	ResourceWaiting   EventKind = "resource-waiting" // a heartbeat of something that takes long; Text, if set, says all of it

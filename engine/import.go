@@ -166,7 +166,7 @@ func (e *Engine) Import(ctx context.Context, opt ImportOptions) (*Imported, erro
 
 // single is the one stack that is selected, as a deploy would have it.
 func (e *Engine) single(ctx context.Context, s Selection, parameters map[string]string, noMacros bool) (target, *state.Store, error) {
-	s.Exclusively = true
+	s.Exclusively, s.One = true, true
 	sel, store, err := e.start(ctx, s, parameters)
 	if err != nil {
 		return target{}, nil, err

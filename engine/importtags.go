@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -95,7 +96,7 @@ func (e *Engine) byTags(ctx context.Context, t target, tags Tagged) (map[string]
 	if len(found) == 0 {
 		none := &InputError{
 			What: fmt.Sprintf("no resource in %s that has the tags is one of stack %s", t.Region, t.Name),
-			Next: fmt.Sprintf("look which ones have them: aws resourcegroupstaggingapi get-resources --tag-filters Key=%s --region %s; the tag %s has to name a logical id, or the path of a construct", by, t.Region, by),
+			Next: fmt.Sprintf("look which ones have them: aws resourcegroupstaggingapi get-resources --tag-filters%s --region %s; the tag %s has to name a logical id, or the path of a construct", asArguments(filters), t.Region, by),
 			Page: guide.UnknownResource,
 		}
 		if others > 0 {
@@ -104,6 +105,29 @@ func (e *Engine) byTags(ctx context.Context, t target, tags Tagged) (map[string]
 		return nil, none
 	}
 	return found, nil
+}
+
+// asArguments are tag filters as the aws command line takes them.
+func asArguments(filters []types.TagFilter) string {
+	var b strings.Builder
+	for _, f := range filters {
+		text := "Key=" + aws.ToString(f.Key)
+		if len(f.Values) > 0 {
+			text += ",Values=" + strings.Join(f.Values, ",")
+		}
+		b.WriteString(" " + quoted(text))
+	}
+	return b.String()
+}
+
+var plainArgument = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// quoted is an argument as a shell takes it.
+func quoted(text string) string {
+	if plainArgument.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // taggedAs is the logical id of the template that a tag names, "" when it names none.

@@ -100,7 +100,10 @@ func TestImportByTag(t *testing.T) {
 	}
 
 	opt.Tagged.With["app"] = "else"
-	if _, err := e.Import(t.Context(), opt); err == nil || !strings.Contains(err.Error(), "no resource in us-east-1 that has the tags is one of stack Shop") {
+	if _, err = e.Import(t.Context(), opt); err == nil || !strings.Contains(err.Error(), "no resource in us-east-1 that has the tags is one of stack Shop") {
 		t.Errorf("with tags that nothing has: %v", err)
+	}
+	if advice := engine.Remedy(err); !strings.Contains(advice, "--tag-filters Key="+component+" Key=app,Values=else ") {
+		t.Errorf("the advice lists something else: %s", advice)
 	}
 }

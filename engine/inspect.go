@@ -68,7 +68,7 @@ func (e *Engine) StateShow(ctx context.Context, stack, region string) (*Shown, e
 	}
 	shown, err := show(ctx, place)
 	if err == nil && shown.Record == nil {
-		err = notRecorded(place.Name+" in "+place.Region, store)
+		err = notRecordedIn(ctx, place.Name, place.Region, store)
 	}
 	return shown, err
 }
@@ -171,18 +171,36 @@ func notRecorded(stack string, store *state.Store) error {
 	}
 }
 
+// notRecordedIn is notRecorded for one region, with those where the stack is.
+func notRecordedIn(ctx context.Context, stack, region string, store *state.Store) error {
+	e := &InputError{
+		What: fmt.Sprintf("stack %s is not recorded in %s in state bucket %s", stack, region, store.Bucket()),
+		Next: "state list shows what is",
+		Page: guide.UnknownStack,
+	}
+	if regions, err := regionsOf(ctx, store, stack); err == nil && len(regions) > 0 {
+		e.What += "; it is in " + strings.Join(regions, ", ")
+		e.Next = "name that region with stack-region"
+	}
+	return e
+}
+
 func regionsOf(ctx context.Context, store *state.Store, stack string) ([]string, error) {
 	refs, err := store.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var regions []string
+	return regionsIn(refs, stack), nil
+}
+
+// regionsIn are the regions in which a stack is among those listed.
+func regionsIn(refs []state.Ref, stack string) (regions []string) {
 	for _, r := range refs {
 		if r.Stack == stack {
 			regions = add(regions, r.Region)
 		}
 	}
-	return regions, nil
+	return regions
 }
 
 // An Unlocked stack is one whose lock was removed, or could not be.

@@ -125,7 +125,11 @@ func (e *Engine) orphanTargets(ctx context.Context, store *state.Store, opt Orph
 			targets = append(targets, t)
 		}
 		if !recorded {
-			e.observe(Event{Kind: Notice, Stack: name, Text: "nothing is recorded of the stack"})
+			text := "nothing is recorded of the stack"
+			if elsewhere := regionsIn(refs, name); opt.Region != "" && len(elsewhere) > 0 {
+				text += " in " + opt.Region + "; it is recorded in " + strings.Join(elsewhere, ", ")
+			}
+			e.observe(Event{Kind: Notice, Stack: name, Text: text})
 		}
 	}
 	e.warnOfNested(refs, targets)
@@ -319,7 +323,7 @@ func (e *Engine) orphanRows(ctx context.Context, store *state.Store, opt OrphanO
 		return nil, err
 	}
 	if before == nil {
-		return nil, notRecorded(place.Name, store)
+		return nil, notRecordedIn(ctx, place.Name, place.Region, store)
 	}
 	if err := rowsThere(place, before, opt.Resources); err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func (s *step) follow(ev engine.Event) {
 		t.End(k, false)
 	case engine.ResourceFailed:
 		t.End(k, true)
-	case engine.ResourceSkipped, engine.ResourceOver:
+	case engine.ResourceSkipped, engine.ResourceLetGo, engine.ResourceOver:
 		t.Leave(k)
 	case engine.RollbackStarted, engine.StackFinished:
 		t.Close(stack)

@@ -82,6 +82,8 @@ func (s *step) observe(ev engine.Event) {
 	case engine.ResourceFailed:
 		log = s.log.Error()
 		line = fmt.Sprintf("%s failed after %s: %s", verb(ev), round(ev.Elapsed), ev.Text)
+	case engine.ResourceLetGo:
+		line = fmt.Sprintf("%s let go after %s: %s", verb(ev), round(ev.Elapsed), ev.Text)
 	case engine.ResourceRetained:
 		line = "kept in AWS by its policy: " + ev.PhysicalID
 	case engine.ResourceSkipped:

@@ -20,6 +20,8 @@ type Selection struct {
 	Patterns []string
 	// All takes every stack.
 	All bool
+	// One says that the command takes one stack.
+	One bool
 	// Exclusively leaves out what the selected stacks depend on.
 	Exclusively bool
 }
@@ -53,6 +55,9 @@ func (a *Assembly) Select(sel Selection) ([]*Stack, error) {
 	case sel.All:
 		return slices.Clone(a.Stacks), nil
 	case len(sel.Patterns) == 0:
+		if len(a.Stacks) > 1 && sel.One {
+			return refuse("name the stack")
+		}
 		if len(a.Stacks) > 1 {
 			return refuse("name the stacks, or ask for all")
 		}

@@ -112,6 +112,7 @@ func TestSelect(t *testing.T) {
 		{"reading an output adds nothing (T-73)", assembly.Selection{Patterns: []string{"Log"}}, []string{"Log"}},
 		{"exclusively (T-73)", assembly.Selection{Patterns: []string{"Job"}, Exclusively: true}, []string{"Job"}},
 		{"nothing said and several stacks (T-70)", assembly.Selection{}, []string{"error: name the stacks, or ask for all"}},
+		{"nothing said to a command that takes one", assembly.Selection{One: true}, []string{"error: name the stack"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := a.Select(c.sel)

@@ -159,7 +159,9 @@ func (s *step) finish(run *result.Run) error {
 	if s.environment != nil {
 		s.environment.end(run, end)
 	}
-	if s.comment(run) {
+	// The post step has another go at the comment of a cancelled run, and knows no
+	// other end: one that ended by itself must not be called cancelled.
+	if s.comment(run) || run.Outcome != result.Cancelled {
 		s.memory.keep(keptReported, "true")
 	}
 	return ended(end.StepCode)

@@ -188,7 +188,8 @@ func TestSignalWithAGitHubThatHangs(t *testing.T) {
 		}
 	})
 	t.Run("when everything was done: it stays so, and the step ends in time", func(t *testing.T) {
-		p := newSignalled(t)
+		kept := filepath.Join(t.TempDir(), "state")
+		p := newSignalled(t, "GITHUB_STATE="+kept, "GITHUB_RUN_ID=1", "GITHUB_RUN_ATTEMPT=1")
 		asked := p.holdGitHub()
 		p.start()
 		p.await(asked)
@@ -199,6 +200,33 @@ func TestSignalWithAGitHubThatHangs(t *testing.T) {
 		p.wantExit(0)
 		if took := time.Since(signalled); took > signals.KillAfter {
 			t.Errorf("the program ended after %s, the runner kills after %s", took, signals.KillAfter)
+		}
+
+		// Nor does the post step call cancelled what was done (G-8.8).
+		state, err := os.ReadFile(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		post := exec.CommandContext(t.Context(), p.cmd.Path)
+		post.Args = []string{postName, "action"}
+		post.Dir, post.Env = p.dir, p.cmd.Env
+		for name, value := range entries(string(state)) {
+			post.Env = append(post.Env, "STATE_"+name+"="+value)
+		}
+		log, err := post.CombinedOutput()
+		if err != nil {
+			t.Fatalf("the post step: %v\n%s", err, log)
+		}
+		summary, err := os.ReadFile(filepath.Join(p.dir, "summary"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := string(log) + string(summary)
+		for _, c := range p.hub.Comments("acme/shop", 7) {
+			said += c.Body
+		}
+		if !strings.Contains(said, "no lock of the run is left") || strings.Contains(said, "was cancelled") {
+			t.Errorf("of a deploy that was done the post step says:\n%s", said)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -55,11 +56,14 @@ func (d *deployment) doubt(ctx context.Context, logicalID string, row *state.Res
 	return d.doubtOf(ctx, logicalID, row, d.createOf(ctx, logicalID, row, began))
 }
 
-// tried is doubtOf for a row that goes whole. The ledger does not have to say it
-// again once it is proved that the create made the row: from then on that is the
-// stack's own.
+// tried is doubtOf for a row that goes whole, of which who may not look never
+// knows. The ledger does not have to say it again once it is proved that the create
+// made the row: from then on that is the stack's own.
 func (d *deployment) tried(ctx context.Context, logicalID string, row *state.Resource, create authorship.Create) (string, error) {
 	doubt, err := d.doubtOf(ctx, logicalID, row, create)
+	if unseen, ok := errors.AsType[*UnseenError](err); ok {
+		return unseen.Error(), nil
+	}
 	if doubt == "" && err == nil {
 		if err := d.ledger(ctx).Drop(ctx, logicalID); err != nil {
 			d.observe(Event{Kind: Detail, LogicalID: logicalID, Type: row.ResourceType, Text: err.Error()}) // the next run asks again
@@ -68,8 +72,17 @@ func (d *deployment) tried(ctx context.Context, logicalID string, row *state.Res
 	return doubt, err
 }
 
-// doubtOf is doubt by what is known of the create. An error leaves it open: only
-// who may not look at all never knows.
+// An UnseenError says that whose a resource is could not be looked at, by who may
+// look the next time.
+type UnseenError struct{ Err error }
+
+func (e *UnseenError) Error() string {
+	return fmt.Sprintf("nothing proves that this stack made it: who made it could not be looked up: %v", e.Err)
+}
+
+func (e *UnseenError) Unwrap() error { return e.Err }
+
+// doubtOf is doubt by what is known of the create. An error leaves it open.
 func (d *deployment) doubtOf(ctx context.Context, logicalID string, row *state.Resource, create authorship.Create) (string, error) {
 	driver := d.router.Driver(row.ResourceType)
 	if driver.Resource().Lookup == nil {
@@ -83,13 +96,20 @@ func (d *deployment) doubtOf(ctx context.Context, logicalID string, row *state.R
 	held, err := d.holder(ctx, logicalID, row)
 	switch {
 	case provider.AccessDenied(err):
-		return fmt.Sprintf("nothing proves that this stack made it: who made it could not be looked up: %v", err), nil
+		return "", &UnseenError{err}
 	case err != nil:
 		return "", fmt.Errorf("look whether its create made it: %w", err)
 	case held == nil, !state.SameResource(row.ResourceType, held.PhysicalID, row.PhysicalID):
 		return "", nil // it is gone
 	}
-	return authorship.Doubt(create, held), nil
+	doubt := authorship.Doubt(create, held)
+	if proof := d.ledger(ctx).Err(); doubt != "" && create.Tag == "" && proof != nil {
+		return "", &UnseenError{proof}
+	}
+	if doubt != "" && held.Unread != nil && held.Created.IsZero() {
+		return "", &UnseenError{held.Unread}
+	}
+	return doubt, nil
 }
 
 // holder looks up what has the name of a row's resource, once if there is

@@ -339,3 +339,48 @@ func TestPutOnSomebodyElses(t *testing.T) {
 		t.Errorf("deleted: %q", topics)
 	}
 }
+
+// Who may not look whose a resource is keeps it on record and in the journal when a
+// create is undone, so that who may look undoes it (S-129, S-200).
+func TestRollbackThatMayNotLook(t *testing.T) {
+	for name, fault := range map[string]sandbox.Fault{
+		"at the resource": {Service: "sns", Action: "GetTopicAttributes", Status: 403, Code: "AuthorizationError"},
+		"at its tags":     {Service: "sns", Action: "ListTagsForResource", Status: 403, Code: "AuthorizationError"},
+		"at the ledger":   {Service: "s3", Action: "GetObject", Mentions: "create-tokens.json", Status: 403, Code: "AccessDenied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, cloud := newEngine(t)
+			dir := t.TempDir()
+			writeApp(t, dir, map[string]string{"Shop": `"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "declared"}},
+				"Fails": {"Type": "AWS::SSM::Parameter", "DependsOn": "Topic", "Properties": {"Type": "String", "Name": "/fails", "Value": "x"}}`})
+			cloud.AddFault(sandbox.Fault{Service: "ssm", Action: "PutParameter", Status: 400, Code: "ValidationException"})
+			opt := deployAll(dir)
+			opt.NoRollback = true
+			if run, err := e.Deploy(t.Context(), opt); err != nil || run.Outcome != result.Failed {
+				t.Fatalf("%v %+v", err, run)
+			}
+			rollBack := func() *result.Stack {
+				t.Helper()
+				run, err := e.Rollback(t.Context(), engine.RollbackOptions{Stack: "Shop", ResourceTimeout: time.Minute})
+				if err != nil || len(run.Stacks) != 1 {
+					t.Fatalf("%v %+v", err, run)
+				}
+				return run.Stacks[0]
+			}
+			id := cloud.AddFault(fault)
+			st := rollBack()
+			if u := st.Unaddressed; st.Outcome != result.Partial || len(u) != 1 || u[0].LogicalID != "Topic" ||
+				!strings.Contains(u[0].Reason, "not rolled back: nothing proves that this stack made it: who made it could not be looked up") ||
+				!strings.Contains(u[0].Remedy, "cdkd-action rollback Shop") {
+				t.Errorf("%s: %+v", st.Outcome, u)
+			}
+			cloud.RemoveFault(id)
+			if st := rollBack(); st.Outcome != result.Success {
+				t.Errorf("%+v", st)
+			}
+			if !slices.ContainsFunc(cloud.Log(), func(r sandbox.Request) bool { return r.Action == "DeleteTopic" && r.Status == 200 }) {
+				t.Error("the topic is there")
+			}
+		})
+	}
+}

@@ -21,6 +21,7 @@ var undecided = map[string]string{
 	"value.SyntaxError": "whatever was read has", "child.ExitError": "whatever ran it has",
 	"lookup.NotFoundError": "synth.LookupError has", "lookup.UnknownError": "synth.LookupError has",
 	"template.ExportError": "it is a warning",
+	"UnseenError":          "what it wraps has one",
 }
 
 // Whoever adds a type of error decides which page it has, or says why none.

@@ -281,6 +281,7 @@ func (w *crashWorld) disturb(s crashStory, d disturbance) bool {
 	}
 	w.aws.AddFault(f)
 	cmd, out := w.command(s.run)
+	others := w.aws.Connections()
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -313,17 +314,21 @@ func (w *crashWorld) disturb(s crashStory, d disturbance) bool {
 		if r.Fault == "disturbed" {
 			w.t.Logf("%s: %s:%s %s", d.name, r.Service, r.Action, r.Resource)
 			w.struck = r
-			w.quiet()
+			w.quiet(others)
 			return true
 		}
 	}
 	return false
 }
 
-// quiet waits until no request is being answered.
-func (w *crashWorld) quiet() {
+// quiet waits until no request is being answered, nor one that was sent is to be
+// read: the process has none but the connections that there were before it.
+func (w *crashWorld) quiet(connections int) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
 	defer cancel()
+	if err := w.aws.Left(ctx, connections); err != nil {
+		w.t.Fatalf("connections that stay: %v", err)
+	}
 	all := len(w.aws.Log())
 	if _, err := w.aws.Await(ctx, all, func(r sandbox.Request) bool { return r.State == sandbox.Done }); err != nil {
 		w.t.Fatalf("requests that are not answered: %v", err)

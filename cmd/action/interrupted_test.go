@@ -119,6 +119,7 @@ func (w *crashWorld) interrupt(s crashStory, n int) bool {
 	w.prepare(s.before)
 	w.aws.ClearLog()
 	cmd, out := w.command(s.run)
+	others := w.aws.Connections()
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func (w *crashWorld) interrupt(s crashStory, n int) bool {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	sent := w.signalAt(cmd, n, ended)
-	w.quiet()
+	w.quiet(others)
 	return sent
 }
 

@@ -130,6 +130,7 @@ type Holder struct {
 	PhysicalID string
 	Created    time.Time // zero: the service does not tell
 	Tags       map[string]string
+	Unread     error // why the tags could not be read; nil: they were, or tell nothing
 }
 
 // A Satellite is a property, or a few that belong together, that a call of its

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"context"
+	"net"
+	"net/http"
 	"slices"
 )
 
@@ -38,6 +40,40 @@ func (s *Sandbox) Await(ctx context.Context, n int, wanted func(Request) bool) (
 		case <-ctx.Done():
 			return found, ctx.Err()
 		}
+	}
+}
+
+// Connections is how many connections clients have.
+func (s *Sandbox) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
+// Left waits until clients have no more than n connections. What a process that was
+// killed had sent has come to its effect when its own are closed.
+func (s *Sandbox) Left(ctx context.Context, n int) error {
+	for {
+		s.mu.Lock()
+		changed, open := s.changed, s.open
+		s.mu.Unlock()
+		if open <= n {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *Sandbox) connection(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.edit(func() { s.open++ })
+	case http.StateClosed, http.StateHijacked:
+		s.edit(func() { s.open-- })
 	}
 }
 

@@ -96,6 +96,7 @@ type Sandbox struct {
 	closed     bool
 	changed    chan struct{}
 	log        []*Request
+	open       int // connections of clients
 	faults     []*fault
 	faultCount int
 	latencies  []latency
@@ -148,7 +149,7 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, errors.Join(fmt.Errorf("start the sandbox: %w", err), listener.Close())
 	}
 	s.URL = "http://" + listener.Addr().String()
-	s.server = &http.Server{Handler: s}
+	s.server = &http.Server{Handler: s, ConnState: s.connection}
 	go func() { s.served <- s.server.Serve(listener) }()
 	return s, nil
 }

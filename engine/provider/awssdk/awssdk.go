@@ -290,7 +290,7 @@ func withTags(h *provider.Holder, tags map[string]string, err error) (*provider.
 	case retry.Throttle, retry.Server:
 		return nil, fmt.Errorf("read the tags of %s: %w", h.PhysicalID, err)
 	}
-	h.Tags = tags
+	h.Tags, h.Unread = tags, err
 	return h, nil
 }
 

@@ -24,8 +24,11 @@ const (
 	// lastWords is what clean-ups leave of the window, for what comes after them
 	// and for saying how it went.
 	lastWords = 2 * time.Second
-	// afterAll is what a clean-up has that begins only then.
+	// afterAll is what a clean-up has that begins only then, while there is so much;
+	// exiting is what all of them leave, and atLeast what each has all the same.
 	afterAll = time.Second
+	exiting  = 500 * time.Millisecond
+	atLeast  = 50 * time.Millisecond
 )
 
 // The causes of the contexts that a Window ends; see [context.Cause].
@@ -69,6 +72,9 @@ type Options struct {
 	// Actions is true in a workflow step: signals after the first are the
 	// runner's escalation, not a person's impatience.
 	Actions bool
+	// Early is where the process's signals have gone so far, and go on to go; nil
+	// when they are taken from now on.
+	Early chan os.Signal
 	// Signals replaces the process's SIGINT, SIGTERM and, outside of GitHub
 	// Actions, SIGHUP.
 	Signals <-chan os.Signal
@@ -100,8 +106,8 @@ type Window struct {
 	deadline time.Time
 }
 
-// Open begins to take signals. It is the first statement of main: a signal
-// before it ends the process with nothing said.
+// Open begins to take signals. It is the first statement of main, and [Options]
+// have those that came before.
 func Open(opt Options) *Window {
 	drain, startDrain := context.WithCancelCause(context.Background())
 	seal, startSeal := context.WithCancelCause(context.Background())
@@ -119,9 +125,12 @@ func Open(opt Options) *Window {
 	in := opt.Signals
 	stop := func() {}
 	if in == nil {
-		// Room for the ladder of the runner and a few Ctrl-C: Notify drops what
-		// does not fit.
-		own := make(chan os.Signal, 8)
+		own := opt.Early
+		if own == nil {
+			// Room for the ladder of the runner and a few Ctrl-C: Notify drops what
+			// does not fit.
+			own = make(chan os.Signal, 8)
+		}
 		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM)
 		// Who ignores it, as nohup does, wants to go on without the terminal.
 		if !opt.Actions && !signal.Ignored(syscall.SIGHUP) {
@@ -266,10 +275,12 @@ func (w *Window) Interruptible(parent context.Context) (context.Context, context
 // Cleanup returns a fresh context for saves and releases. It ends after its
 // timeout; under GitHub Actions a signal leaves it until two seconds before the
 // runner kills, and then it ends with [ErrOver]. What begins later still has
-// one second.
+// one second, as long as half a second stays for the exit.
 func (w *Window) Cleanup(timeout time.Duration) (context.Context, context.CancelFunc) {
 	if w.over.Err() != nil {
-		return context.WithTimeoutCause(context.Background(), min(timeout, afterAll), ErrOver)
+		at, _ := w.Deadline()
+		left := max(time.Until(at)-exiting, atLeast)
+		return context.WithTimeoutCause(context.Background(), min(timeout, afterAll, left), ErrOver)
 	}
 	limited, cancel := context.WithTimeout(context.Background(), timeout)
 	ctx, done := until(w.over, limited)

@@ -16,13 +16,16 @@ import (
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/signals"
+	"github.com/org/cdkd-action/signals/early"
 )
 
 // version is set when a release is built.
 var version = "dev"
 
 func main() {
-	window := signals.Open(signals.FromEnv()) // first: nothing before it can be interrupted
+	taken := signals.FromEnv()
+	taken.Early = early.Signals
+	window := signals.Open(taken) // first: what came before it is acted on here
 	surface := ci.FromEnv(window.Draining())
 	var code int
 	if isPost(os.Args[0]) {

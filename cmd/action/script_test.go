@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,10 +19,15 @@ import (
 	"github.com/org/cdkd-action/examples"
 	"github.com/org/cdkd-action/internal/sandbox"
 	"github.com/org/cdkd-action/internal/stateshape"
+	"github.com/org/cdkd-action/signals/early"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cdkd-action": main, postName: main})
+	programs := map[string]func(){"cdkd-action": main, postName: main}
+	if _, program := programs[filepath.Base(os.Args[0])]; !program {
+		signal.Stop(early.Signals) // a Ctrl-C ends the tests
+	}
+	testscript.Main(m, programs)
 }
 
 // TestScripts plays what users do, a page each, with the program in a process

@@ -2,6 +2,7 @@ package ci
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine/result"
@@ -33,9 +34,16 @@ func (s *Surface) Annotate(run *result.Run) {
 			page = st.Page
 		}
 		for _, u := range st.Unaddressed {
+			title, message := st.Name+" in "+st.Region+" is left", u.Reason
+			if u.LogicalID != "" { // else it is the stack as a whole
+				title = fmt.Sprintf("%s: %s is left", st.Name, u.LogicalID)
+			}
+			if what := strings.TrimSpace(u.Type + " " + u.PhysicalID); what != "" {
+				message = what + ": " + message
+			}
 			s.Warning(Annotation{
-				Title:   report.Clean(fmt.Sprintf("%s: %s is left", st.Name, u.LogicalID)),
-				Message: report.Clean(withRemedy(fmt.Sprintf("%s %s: %s", u.Type, u.PhysicalID, u.Reason), u.Remedy)),
+				Title:   report.Clean(title),
+				Message: report.Clean(withRemedy(message, u.Remedy)),
 				Page:    page,
 			})
 		}

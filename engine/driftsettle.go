@@ -22,11 +22,12 @@ import (
 // can be.
 func (c *comparing) refusal(r *result.DriftedResource, row *state.Resource) string {
 	accept := c.opt.Mode == result.DriftAccept
+	forget := fmt.Sprintf("cdkd-action state orphan %s --stack-region %s --resource %s", c.Name, c.Region, r.LogicalID)
 	switch {
 	case r.Drift == result.DriftDeleted && accept:
-		return fmt.Sprintf("it is gone: have it forgotten (state orphan --resource %s), and the next deploy makes it again", r.LogicalID)
+		return "it is gone: have it forgotten (" + forget + "), and the next deploy makes it again"
 	case r.Drift == result.DriftDeleted:
-		return fmt.Sprintf("it is gone, and no update brings it back: have it forgotten (state orphan --resource %s), then deploy", r.LogicalID)
+		return "it is gone, and no update brings it back: have it forgotten (" + forget + "), then deploy"
 	case accept:
 		for _, f := range r.Differences {
 			if f.Hidden {

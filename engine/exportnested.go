@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/value"
 )
@@ -33,6 +35,14 @@ func (x *exporting) publishTemplate(ctx context.Context, logicalID string) error
 	})
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "PreconditionFailed" {
 		return nil
+	}
+	switch answered(err) {
+	case http.StatusForbidden, http.StatusNotFound:
+		return &InputError{
+			What: fmt.Sprintf("the template of nested stack %s cannot be put into bucket %s for CloudFormation: %v", logicalID, bucket, err),
+			Next: "allow s3:PutObject on the bucket, or have it made: it is the one for assets that the app names, which cdk bootstrap makes; then export again",
+			Page: guide.ExportRefused,
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("put the template of nested stack %s into bucket %s for CloudFormation: %w", logicalID, bucket, err)

@@ -16,6 +16,12 @@ func (x *exporting) carryOut(ctx context.Context) error {
 	if x.forgotten {
 		return nil
 	}
+	// Where a template cannot be put, nothing has begun that would have to be finished.
+	for _, id := range sortedKeys(x.children) {
+		if err := x.publishTemplate(ctx, id); err != nil {
+			return err
+		}
+	}
 	for _, id := range sortedKeys(x.children) {
 		if err := x.children[id].carryOut(ctx); err != nil {
 			return err
@@ -23,11 +29,6 @@ func (x *exporting) carryOut(ctx context.Context) error {
 	}
 	if err := x.lock.Assure(ctx); err != nil {
 		return errors.Join(errLost, err)
-	}
-	for _, id := range sortedKeys(x.children) {
-		if err := x.publishTemplate(ctx, id); err != nil {
-			return err
-		}
 	}
 	parameters := x.parameters()
 	if missing := x.missing(); len(missing) > 0 {

@@ -167,6 +167,24 @@ func TestExportNamesNestedStacks(t *testing.T) {
 	}
 }
 
+// Where the template of a nested stack cannot be put, nothing has begun that would have to
+// be finished: CloudFormation has nothing, and the stack can be deployed (S-316).
+func TestExportWithoutTheBucketOfTemplates(t *testing.T) {
+	f := form(t, formed)
+	before := f.recorded()
+	f.aws.AddFault(sandbox.Fault{ID: "denied", Service: "s3", Action: "PutObject", Mentions: "x/inner.json", Status: 403, Code: "AccessDenied", Message: "no"})
+	_, err := f.export()
+	if err == nil || !strings.Contains(err.Error(), "the template of nested stack Inner cannot be put into bucket x") || !strings.Contains(engine.Remedy(err), "allow s3:PutObject") {
+		t.Fatalf("the first run: %v\n%s", err, engine.Remedy(err))
+	}
+	if diff := cmp.Diff(before, f.recorded()); diff != "" || f.has("Formed")+f.has("Formed-Inner") != "" {
+		t.Errorf("CloudFormation has %q and %q; the records (-before +after):\n%s", f.has("Formed"), f.has("Formed-Inner"), diff)
+	}
+	f.deploy()
+	f.aws.RemoveFault("denied")
+	f.mustExport()
+}
+
 // Whatever call of CloudFormation's fails, before or after its effect, the
 // records stay until it has everything, and a second run finishes (S-316).
 func TestExportGoesOn(t *testing.T) {

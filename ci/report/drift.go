@@ -30,6 +30,12 @@ func driftTitle(run *result.DriftRun, name func(string) string) string {
 		settled += s.Settled()
 	}
 	verb := map[result.DriftMode]string{result.DriftAccept: "accepted", result.DriftRevert: "reverted"}[run.Mode]
+	rest := func(not string) string { // it stands for why the run failed, too
+		if found == settled {
+			return ""
+		}
+		return fmt.Sprintf(", and that of %d %s", found-settled, not)
+	}
 	switch {
 	case run.Message != "" && run.Outcome == result.Cancelled:
 		return "Looking for drift was cancelled"
@@ -42,9 +48,9 @@ func driftTitle(run *result.DriftRun, name func(string) string) string {
 	case found == 0:
 		return "No drift was found in " + subject + ", but not everything could be compared"
 	case verb != "" && run.DryRun:
-		return fmt.Sprintf("The drift of %d of %s would be %s in %s", settled, amount.Of(found, "resource"), verb, subject)
+		return fmt.Sprintf("The drift of %d of %s would be %s in %s%s", settled, amount.Of(found, "resource"), verb, subject, rest("would not"))
 	case verb != "":
-		return fmt.Sprintf("The drift of %d of %s was %s in %s", settled, amount.Of(found, "resource"), verb, subject)
+		return fmt.Sprintf("The drift of %d of %s was %s in %s%s", settled, amount.Of(found, "resource"), verb, subject, rest("was not"))
 	}
 	return fmt.Sprintf("%s %s drifted in %s", amount.Of(found, "resource"), amount.Form(found, "has", "have"), subject)
 }

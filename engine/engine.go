@@ -227,7 +227,9 @@ func (e *Engine) openStore(ctx context.Context) (*state.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.mu.Lock()
 	e.choice = choice
+	e.mu.Unlock()
 	// Open makes do without the account; nothing after it does.
 	if _, err := e.account(ctx); err != nil {
 		return nil, err
@@ -240,7 +242,11 @@ func (e *Engine) openStore(ctx context.Context) (*state.Store, error) {
 func (e *Engine) Region() string { return e.defaultRegion() }
 
 // StateBucket is the bucket that was chosen; "" before anything was asked of it.
-func (e *Engine) StateBucket() string { return e.choice.Bucket }
+func (e *Engine) StateBucket() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.choice.Bucket
+}
 
 // Account is the id of the caller's account; a failure is a *CredentialsError.
 func (e *Engine) Account(ctx context.Context) (string, error) { return e.account(ctx) }

@@ -65,6 +65,23 @@ func (e *Engine) start(ctx context.Context, s Selection, parameters map[string]s
 	return sel, store, sel.inAccount(account)
 }
 
+// Beside opens the state bucket beside the work that makes an assembly, so that it
+// is open when the assembly is there. What goes wrong with it is not told here: the
+// command asks again, and tells it after what is wrong with the app. Work that fails
+// or is cancelled ends the requests.
+func (e *Engine) Beside(ctx context.Context, work func(context.Context) error) error {
+	var wg routine.Group
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() { _, _ = e.open(ctx) })
+	err := work(ctx)
+	if err != nil {
+		cancel()
+	}
+	wg.Wait()
+	return err
+}
+
 func (e *Engine) selectStacks(s Selection, parameters map[string]string) (*selected, error) {
 	a, err := assembly.Read(s.Assembly)
 	if err != nil {

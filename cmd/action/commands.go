@@ -17,17 +17,28 @@ import (
 	"github.com/org/cdkd-action/engine/value"
 )
 
+// selection is what the inputs choose of the app.
 func (s *step) selection(ctx context.Context) (engine.Selection, error) {
-	dir, err := s.assembly(ctx)
+	dir, err := s.assembly(ctx, false)
+	return s.selected(dir), err
+}
+
+// selectionAndState is the selection of a command that reads the state next.
+func (s *step) selectionAndState(ctx context.Context) (engine.Selection, error) {
+	dir, err := s.assembly(ctx, true)
+	return s.selected(dir), err
+}
+
+func (s *step) selected(dir string) engine.Selection {
 	return engine.Selection{
 		Assembly:  dir,
 		Selection: assembly.Selection{Patterns: s.in.Stacks, All: s.in.All, Exclusively: s.in.Exclusively},
 		Strict:    s.in.Strict, IgnoreErrors: s.in.IgnoreErrors,
-	}, err
+	}
 }
 
 func (s *step) deploy(ctx context.Context) error {
-	sel, err := s.selection(ctx)
+	sel, err := s.selectionAndState(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -76,7 +87,7 @@ func (s *step) diff(ctx context.Context) error {
 
 // planned is what a deploy would do.
 func (s *step) planned(ctx context.Context) (*result.Run, error) {
-	sel, err := s.selection(ctx)
+	sel, err := s.selectionAndState(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +104,7 @@ func (s *step) planned(ctx context.Context) (*result.Run, error) {
 }
 
 func (s *step) destroy(ctx context.Context) error {
-	sel, err := s.selection(ctx)
+	sel, err := s.selectionAndState(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}

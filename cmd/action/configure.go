@@ -103,8 +103,8 @@ func (s *step) readProject() {
 }
 
 // assembly finds the folder of the cloud assembly; an app that is a command is
-// run for it.
-func (s *step) assembly(ctx context.Context) (string, error) {
+// run for it, and if the state is wanted, too, its bucket is opened meanwhile.
+func (s *step) assembly(ctx context.Context, state bool) (string, error) {
 	app, err := s.project.Resolve(s.in.App, s.surface.Getenv("CDKD_APP"))
 	if err != nil || app.Assembly != "" {
 		return app.Assembly, err
@@ -132,7 +132,8 @@ func (s *step) assembly(ctx context.Context) (string, error) {
 	defer cancel()
 	defer s.children.Close()
 	s.log.Info().Msgf("running the app: %s", report.Line(app.Command))
-	made, err := synth.Synthesize(ctx, synth.Options{
+	var made *synth.Result
+	options := synth.Options{
 		Command: app.Command, Dir: dir, Output: output, Context: s.project.Context, Overrides: overrides,
 		Region: s.engine.Region(), Account: s.engine.Account, Config: s.engine.ConfigOf,
 		Environ: os.Environ(), Stdout: s.children, Stderr: s.children,
@@ -140,7 +141,16 @@ func (s *step) assembly(ctx context.Context) (string, error) {
 		Validate:    s.in.SynthValidation, Timeout: s.in.SynthTimeout,
 		Inform: func(text string) { s.log.Info().Msg(report.Line(text)) },
 		Warn:   func(text string) { s.surface.Warning(ci.Annotation{Title: "Synthesis", Message: text}) },
-	})
+	}
+	synthesize := func(ctx context.Context) (err error) {
+		made, err = synth.Synthesize(ctx, options)
+		return err
+	}
+	if state {
+		err = s.engine.Beside(ctx, synthesize)
+	} else {
+		err = synthesize(ctx)
+	}
 	if err != nil {
 		return "", err
 	}

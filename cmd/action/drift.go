@@ -25,7 +25,7 @@ func (s *step) drift(ctx context.Context) error {
 		opt.Mode, question = result.DriftRevert, "Change the resources of stack %s back?"
 	}
 	if s.in.App != "" || len(s.in.Stacks) == 0 && !s.in.All {
-		sel, err := s.selection(ctx)
+		sel, err := s.selectionAndState(ctx)
 		if err != nil {
 			return s.refuse(err)
 		}

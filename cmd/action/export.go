@@ -20,7 +20,7 @@ func (s *step) export(ctx context.Context) error {
 	if err := s.lasting(); err != nil {
 		return s.refuse(err)
 	}
-	sel, err := s.selection(ctx)
+	sel, err := s.selectionAndState(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}

@@ -24,7 +24,7 @@ func (s *step) importStack(ctx context.Context) error {
 	if err != nil {
 		return s.refuse(err)
 	}
-	sel, err := s.selection(ctx)
+	sel, err := s.selectionAndState(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}

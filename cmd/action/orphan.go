@@ -11,7 +11,7 @@ import (
 )
 
 func (s *step) orphanPaths(ctx context.Context) error {
-	sel, err := s.selection(ctx)
+	sel, err := s.selectionAndState(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func (s *step) scrub(ctx context.Context) error {
-	sel, err := s.selection(ctx)
+	sel, err := s.selectionAndState(ctx)
 	if err != nil {
 		return s.refuse(err)
 	}

@@ -6,11 +6,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,6 +148,115 @@ func TestRoleSessionIsRenewed(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// A deploy lasts longer than the sessions of its role, by credentials and by the
+// job's own token: each is renewed before it ends, so that nothing is asked with one
+// that has ended.
+func TestDeployOutlivesSessions(t *testing.T) {
+	const renewed, ended = 2 * time.Second, 8 * time.Second
+	for name, byToken := range map[string]bool{"by credentials": false, "by the job's own token": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sandboxed, err := startSandbox(t, sandbox.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { sandboxed.Close() })
+			sandboxed.S3.AddBucket(stateBucket, "us-east-1", "")
+			sandboxed.AddFault(sandbox.Fault{Service: "sqs", Action: "CreateQueue", Delay: 3500 * time.Millisecond})
+
+			// The sandbox, with sessions that end.
+			target, err := url.Parse(sandboxed.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var mu sync.Mutex
+			var began []time.Time
+			used := map[string]bool{}
+			tokens := map[string]bool{}
+			behind := httputil.NewSingleHostReverseProxy(target)
+			keep := behind.Director
+			behind.Director = func(r *http.Request) {
+				host := r.Host
+				keep(r)
+				r.Host = host // it is signed
+			}
+			aws := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					t.Error(err)
+				}
+				form, err := url.ParseQuery(string(body))
+				mu.Lock()
+				defer mu.Unlock()
+				if action := form.Get("Action"); err == nil && strings.HasPrefix(action, "AssumeRole") {
+					if (action == "AssumeRoleWithWebIdentity") != byToken || tokens[form.Get("WebIdentityToken")] && byToken {
+						t.Errorf("%s with the token %q", action, form.Get("WebIdentityToken"))
+					}
+					tokens[form.Get("WebIdentityToken")] = true
+					began = append(began, time.Now())
+					fmt.Fprintf(w, "<%[1]sResponse><%[1]sResult><Credentials><AccessKeyId>SESSION%d</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>%s</Expiration></Credentials></%[1]sResult></%[1]sResponse>",
+						action, len(began)-1, time.Now().Add(5*time.Minute+renewed).UTC().Format(time.RFC3339Nano))
+					return
+				}
+				_, key, _ := strings.Cut(r.Header.Get("Authorization")+r.URL.Query().Get("X-Amz-Credential"), "SESSION")
+				key, _, _ = strings.Cut(key, "/")
+				n, err := strconv.Atoi(key)
+				if err != nil || n >= len(began) {
+					t.Errorf("%s %s is asked without a session of the role", r.Method, r.URL.Path)
+				} else if age := time.Since(began[n]); age > ended {
+					t.Errorf("%s %s is asked with a session that ended %v ago", r.Method, r.URL.Path, age-ended)
+				}
+				used[key] = true
+				mu.Unlock()
+				defer mu.Lock()
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				behind.ServeHTTP(w, r)
+			}))
+			t.Cleanup(aws.Close)
+			given := 0
+			github := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				given++
+				fmt.Fprintf(w, `{"value": "head.payload.%d"}`, given)
+			}))
+			t.Cleanup(github.Close)
+
+			dir := t.TempDir()
+			for file, text := range map[string]string{
+				"manifest.json": `{"version": "48.0.0", "artifacts": {"Slow": {"type": "aws:cloudformation:stack", "environment": "aws://unknown-account/us-east-1", "properties": {"templateFile": "Slow.json"}}}}`,
+				"Slow.json": `{"Resources": {
+					"First": {"Type": "AWS::SQS::Queue"},
+					"Second": {"Type": "AWS::SQS::Queue", "DependsOn": "First"},
+					"Third": {"Type": "AWS::SQS::Queue", "DependsOn": "Second"}}}`,
+			} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.CommandContext(t.Context(), "cdkd-action", "action")
+			cmd.Dir = dir
+			for _, v := range append(os.Environ(), sandboxed.Env()...) {
+				if byToken && (strings.HasPrefix(v, "AWS_ACCESS_KEY_ID=") || strings.HasPrefix(v, "AWS_SECRET_ACCESS_KEY=") || strings.HasPrefix(v, "AWS_SESSION_TOKEN=")) {
+					continue
+				}
+				cmd.Env = append(cmd.Env, strings.ReplaceAll(v, sandboxed.URL, aws.URL))
+			}
+			cmd.Env = append(cmd.Env, "GITHUB_ACTIONS=true", "HOME="+dir, "GITHUB_OUTPUT="+filepath.Join(dir, "output"),
+				"ACTIONS_ID_TOKEN_REQUEST_URL="+github.URL+"/token?api-version=2", "ACTIONS_ID_TOKEN_REQUEST_TOKEN=request",
+				"INPUT_COMMAND=deploy", "INPUT_APP="+dir, "INPUT_ALL=true", "INPUT_STATE-BUCKET="+stateBucket,
+				"INPUT_ROLE-ARN=arn:aws:iam::123456789012:role/deploy")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if len(used) < 3 {
+				t.Errorf("%d sessions are used, want one after the other", len(used))
+			}
+			if byToken && given != len(began) {
+				t.Errorf("%d tokens are asked for, for %d sessions", given, len(began))
+			}
 		})
 	}
 }

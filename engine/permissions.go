@@ -55,6 +55,8 @@ func (e *Engine) Permissions(ctx context.Context, opt PermissionsOptions) (*Perm
 	if n.account, err = e.account(ctx); err != nil {
 		n.account = permission.Anything
 		n.note("the account is not known without credentials, so ARNs are of any")
+	} else if err := n.leaveOut(sel); err != nil {
+		return nil, err
 	}
 	n.state(ctx)
 	if store, err := e.open(ctx); err != nil {
@@ -82,6 +84,25 @@ func (e *Engine) Permissions(ctx context.Context, opt PermissionsOptions) (*Perm
 		out.Caller, out.Missing, err = e.lacking(ctx, n.policy.Statements())
 	}
 	return out, err
+}
+
+// leaveOut takes the stacks of other accounts out of those selected: what a policy
+// of this account says of its own ARNs would be wrong for them. Where that leaves
+// none, they are refused.
+func (n *needs) leaveOut(sel *selected) error {
+	var ours []target
+	for _, t := range sel.targets {
+		if t.elsewhere(n.account) {
+			n.note("stack %s is for account %s and not counted: ask again with credentials of that account", t.Name, t.account)
+		} else {
+			ours = append(ours, t)
+		}
+	}
+	if ours == nil {
+		return sel.inAccount(n.account)
+	}
+	sel.targets = ours
+	return nil
 }
 
 // needs is what is collected.

@@ -188,18 +188,24 @@ func (e *Engine) messages(stacks []*assembly.Stack, selection Selection) error {
 
 // inAccount refuses stacks that are made for another account.
 func (s *selected) inAccount(account string) error {
-	var other []string
+	var ours, other []string
 	for _, t := range s.targets {
-		if t.account != "" && t.account != account {
+		if t.elsewhere(account) {
 			other = append(other, fmt.Sprintf("%s is for account %s", t.Name, t.account))
+		} else {
+			ours = append(ours, t.Name)
 		}
 	}
 	if other == nil {
 		return nil
 	}
+	next := "use credentials of that account, or select other stacks"
+	if ours != nil {
+		next = "make a step for each account, with credentials of it and its stacks alone (stacks, exclusively: true); here that is " + strings.Join(ours, ", ")
+	}
 	return &InputError{
 		What: fmt.Sprintf("the credentials are of account %s, but %s", account, strings.Join(other, ", ")),
-		Next: "use credentials of that account, or select other stacks",
+		Next: next,
 		Page: guide.WrongAccount,
 	}
 }

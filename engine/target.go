@@ -52,6 +52,9 @@ func (e *Engine) targetOf(s *assembly.Stack, parameters map[string]string) targe
 // key tells the targets of a run apart.
 func (t target) key() string { return cmp.Or(t.id, t.Name) }
 
+// elsewhere tells whether the stack is made for another account than the given one.
+func (t target) elsewhere(account string) bool { return t.account != "" && t.account != account }
+
 // defaultRegion is that of stacks that name none.
 func (e *Engine) defaultRegion() string {
 	if r := e.config.AWS.Region; r != "" {

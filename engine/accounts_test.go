@@ -1,0 +1,106 @@
+package engine_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/assembly"
+	"github.com/org/cdkd-action/engine/permission"
+	"github.com/org/cdkd-action/internal/sandbox"
+)
+
+// twoAccounts is an app with a stack of the sandbox's account and one of another.
+func twoAccounts(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	writeApp(t, dir, map[string]string{
+		"Here":  `"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "here"}}`,
+		"There": `"Queue": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "there"}}`,
+	})
+	manifest := filepath.Join(dir, "manifest.json")
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, there, _ := strings.Cut(string(text), `"There"`)
+	there = strings.Replace(there, "aws://unknown-account/", "aws://999999999999/", 1)
+	if err := os.WriteFile(manifest, []byte(before+`"There"`+there), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Stacks of another account are refused with the whole run before anything is
+// written, and the step that there has to be for each account is told (T-55).
+func TestStacksOfTwoAccountsAreRefused(t *testing.T) {
+	dir := twoAccounts(t)
+	sel := engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}}
+	for name, command := range map[string]func(e *engine.Engine, sel engine.Selection) (message, remedy string){
+		"deploy": func(e *engine.Engine, sel engine.Selection) (string, string) {
+			run, _ := e.Deploy(t.Context(), engine.DeployOptions{Selection: sel})
+			return run.Message, run.Remedy
+		},
+		"diff": func(e *engine.Engine, sel engine.Selection) (string, string) {
+			run, _ := e.Diff(t.Context(), engine.DiffOptions{Selection: sel})
+			return run.Message, run.Remedy
+		},
+		"destroy": func(e *engine.Engine, sel engine.Selection) (string, string) {
+			run, _ := e.Destroy(t.Context(), engine.DestroyOptions{Selection: sel})
+			return run.Message, run.Remedy
+		},
+		"drift": func(e *engine.Engine, sel engine.Selection) (string, string) {
+			run := e.Drift(t.Context(), engine.DriftOptions{App: &sel})
+			return run.Message, run.Remedy
+		},
+		"publish-assets": func(e *engine.Engine, sel engine.Selection) (string, string) {
+			_, err := e.PublishAssets(t.Context(), sel)
+			return fmt.Sprint(err), engine.Remedy(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, aws := newEngineOn(t, sandbox.Options{Upstream: sandbox.None})
+			message, remedy := command(e, sel)
+			if message != "the credentials are of account 123456789012, but There is for account 999999999999" ||
+				remedy != "make a step for each account, with credentials of it and its stacks alone (stacks, exclusively: true); here that is Here" {
+				t.Errorf("refused with %q, %q", message, remedy)
+			}
+			alone := sel
+			alone.All, alone.Patterns = false, []string{"There"}
+			if _, remedy := command(e, alone); remedy != "use credentials of that account, or select other stacks" {
+				t.Errorf("the other account's alone: %q", remedy)
+			}
+			for _, r := range aws.Log() {
+				if strings.HasPrefix(r.Action, "Put") || strings.HasPrefix(r.Action, "Create") || strings.HasPrefix(r.Action, "Delete") {
+					t.Errorf("%s %s, although all is refused", r.Action, r.Resource)
+				}
+			}
+		})
+	}
+}
+
+// A policy is one account's: stacks of another are not in it, which is said, and
+// are refused where there are no others (T-55).
+func TestPolicyIsOfOneAccount(t *testing.T) {
+	e, _ := newEngine(t)
+	opt := engine.PermissionsOptions{Selection: engine.Selection{Assembly: twoAccounts(t)}, For: permission.Deploy}
+	p, err := e.Permissions(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, notes := allowed(p), strings.Join(p.Notes, "\n")
+	if policy["sns:CreateTopic"] == nil || policy["sqs:CreateQueue"] != nil {
+		t.Errorf("allowed: %v", policy)
+	}
+	if said := "stack There is for account 999999999999 and not counted: ask again with credentials of that account"; !strings.Contains(notes, said) {
+		t.Errorf("said: %s", notes)
+	}
+	opt.Patterns = []string{"There"}
+	if _, err := e.Permissions(t.Context(), opt); err == nil || !strings.Contains(err.Error(), "There is for account 999999999999") {
+		t.Errorf("the other account's alone: %v", err)
+	}
+}

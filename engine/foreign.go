@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
@@ -42,7 +43,8 @@ func (e *Engine) foreign(roleARN string) (*foreign, error) {
 	}
 	f := &foreign{account: role.AccountID, config: e.config.AWS.Copy()}
 	f.config.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(asking), roleARN,
-		func(o *stscreds.AssumeRoleOptions) { o.RoleSessionName = "cdkd-action" }))
+		func(o *stscreds.AssumeRoleOptions) { o.RoleSessionName = "cdkd-action" }),
+		func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = 5 * time.Minute }) // as that of role-arn
 	f.open = once(func(ctx context.Context) (*state.Store, error) {
 		return state.Open(ctx, f.config, state.Options{
 			Bucket: "cdkd-state-" + f.account, Prefix: e.config.Prefix, Draining: e.config.Window.Draining(),

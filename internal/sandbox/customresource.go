@@ -44,6 +44,7 @@ func Respond(ctx context.Context, event, answer map[string]any) error {
 		return fmt.Errorf("answer custom resource %v: %w", event["LogicalResourceId"], err)
 	}
 	req.Header.Set("Content-Type", "") // as handlers do, the URL is signed without one
+	req.Close = true                   // as of a process that ends
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return fmt.Errorf("answer custom resource %v: %w", event["LogicalResourceId"], err)

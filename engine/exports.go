@@ -125,21 +125,24 @@ func (d *deployment) inUse(ctx context.Context, gone, changed []string) (*Export
 // announceWithdrawal has the lock say that exports are at risk, before it is asked
 // who imports them: who begins to import after that finds it said.
 func (d *deployment) announceWithdrawal(ctx context.Context) error {
-	if d.opt.DryRun || d.announced {
-		return nil
-	}
-	holder := d
-	for holder.lock == nil && holder.t.parent != nil {
-		holder = holder.t.parent
-	}
-	if holder.lock == nil {
+	holder := d.holdsLock()
+	if d.opt.DryRun || holder.lock == nil || holder.announced {
 		return nil
 	}
 	if err := holder.lock.Announce(ctx, state.Withdrawing); err != nil {
 		return fmt.Errorf("say in the lock of stack %s in %s that exports are taken away or changed: %w", holder.t.Name, holder.t.Region, err)
 	}
-	d.announced = true
+	holder.announced = true
 	return nil
+}
+
+// holdsLock is the deployment whose lock this one is under: its own, or that of the
+// stack that it is nested in and planned with.
+func (d *deployment) holdsLock() *deployment {
+	for d.lock == nil && d.t.parent != nil {
+		d = d.t.parent
+	}
+	return d
 }
 
 // narrow leaves in the error only what the consumers import.

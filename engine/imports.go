@@ -152,8 +152,11 @@ func (b *beginning) settled(ctx context.Context, producer *state.Stack) error {
 				held = place.Held(*lock)
 			}
 		}
-		if held == nil {
+		switch {
+		case held == nil:
 			return nil
+		case b.d.holdsLock().announced:
+			return held // which may wait for this one
 		}
 		if !told {
 			told = true

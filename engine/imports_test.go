@@ -129,3 +129,55 @@ func TestImportOfWhatIsWithdrawn(t *testing.T) {
 		})
 	}
 }
+
+// Two deploys that each take away what the other begins to import do not wait for
+// each other: both see it, and are refused (S-153).
+func TestImportsThatCross(t *testing.T) {
+	e, cloud := newEngine(t)
+	dir := t.TempDir()
+	queue := func(name string) string {
+		return `"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "` + name + `"}}`
+	}
+	exports := func(name string) string {
+		return queue(name) + `}, "Outputs": {"Out": {"Value": "` + name + `", "Export": {"Name": "` + name + `"}}`
+	}
+	imports := func(name, other string) string {
+		return queue(name) + `, "P": {"Type": "AWS::SSM::Parameter", "Properties": {"Type": "String", "Name": "/` + name + `", "Value": {"Fn::ImportValue": "` + other + `"}}}`
+	}
+	writeApp(t, dir, map[string]string{"A": exports("a"), "B": exports("b")})
+	if run, err := e.Deploy(t.Context(), deployAll(dir)); err != nil || run.Outcome != result.Success {
+		t.Fatalf("%v %+v", err, run)
+	}
+	writeApp(t, dir, map[string]string{"A": imports("a", "b"), "B": imports("b", "a")})
+	held := cloud.AddFault(sandbox.Fault{Service: "s3", Action: "PutObject", Mentions: "/state.json", Hold: true})
+	cloud.ClearLog()
+	ends := make(chan *result.Run, 2)
+	for _, stack := range []string{"A", "B"} {
+		go func() {
+			opt := deployAll(dir)
+			opt.Selection.Selection = assembly.Selection{Patterns: []string{stack}, Exclusively: true}
+			run, _ := engine.New(configOn(t, cloud)).Deploy(t.Context(), opt)
+			ends <- run
+		}()
+	}
+	if _, err := cloud.Await(t.Context(), 2, func(r sandbox.Request) bool {
+		return r.Action == "PutObject" && strings.HasSuffix(r.Resource, "/state.json")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	cloud.Release(held)
+	for range 2 {
+		run := <-ends
+		// By whom depends on which of the two looks comes first.
+		if st := run.Stacks[0]; st.Outcome != result.Failed || st.RollbackIncomplete ||
+			!strings.Contains(st.Message, "the lock of stack ") && !strings.Contains(st.Message, "has to keep what other stacks import") {
+			t.Errorf("%+v", st)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		o, _ := cloud.S3.Object(bucket, "cdkd/_index/us-east-1/exports.json")
+		if !strings.Contains(string(o.Body), `"`+name+`"`) {
+			t.Errorf("%s is not exported any more: %s", name, o.Body)
+		}
+	}
+}

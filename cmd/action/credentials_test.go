@@ -177,13 +177,10 @@ func TestDeployOutlivesSessions(t *testing.T) {
 			var began []time.Time
 			used := map[string]bool{}
 			tokens := map[string]bool{}
-			behind := httputil.NewSingleHostReverseProxy(target)
-			keep := behind.Director
-			behind.Director = func(r *http.Request) {
-				host := r.Host
-				keep(r)
-				r.Host = host // it is signed
-			}
+			behind := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+				r.SetURL(target)
+				r.Out.Host = r.In.Host // it is signed
+			}}
 			aws := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
 				if err != nil {

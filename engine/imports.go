@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,20 +19,28 @@ type WithdrawnError struct {
 	Producer      string
 	Export        string
 	Changed       bool
+	// Crossing says that the other is still at it, and may wait for this stack.
+	Crossing bool
 }
 
 func (e *WithdrawnError) Error() string {
 	what := "does not export it any more"
-	if e.Changed {
+	switch {
+	case e.Changed:
 		what = "gave it another value meanwhile"
+	case e.Crossing:
+		what = "is taking it away or changing it, while this one does so with exports of its own"
 	}
 	return fmt.Sprintf("stack %s in %s began to import %s from stack %s, which %s", e.Stack, e.Region, e.Export, e.Producer, what)
 }
 
 // Remedy says what to do about it.
 func (e *WithdrawnError) Remedy() string {
-	if e.Changed {
+	switch {
+	case e.Changed:
 		return "deploy again, with the new value"
+	case e.Crossing:
+		return "deploy one of them after the other"
 	}
 	return "deploy the stack that exports it first, or do without the import"
 }
@@ -103,14 +112,17 @@ func (b *beginning) look(ctx context.Context) error {
 		if producer.Top() == b.d.place.Top() && i.SourceRegion == b.d.t.Region {
 			continue // both are under this run's lock
 		}
-		if err := b.settled(ctx, producer); err != nil {
+		withdrawn := &WithdrawnError{Stack: b.d.t.Name, Region: b.d.t.Region, Producer: i.SourceStack, Export: i.ExportName}
+		if err := b.settled(ctx, producer); errors.Is(err, errCrossing) {
+			withdrawn.Crossing = true
+			return withdrawn
+		} else if err != nil {
 			return err
 		}
 		record, _, err := producer.Read(ctx)
 		if err != nil {
 			return err
 		}
-		withdrawn := &WithdrawnError{Stack: b.d.t.Name, Region: b.d.t.Region, Producer: i.SourceStack, Export: i.ExportName}
 		if record == nil || !slices.Contains(record.Exports(), i.ExportName) {
 			return withdrawn
 		}
@@ -132,6 +144,9 @@ func (w *world) imported(i state.Import) any {
 	defer w.mu.Unlock()
 	return w.values[i]
 }
+
+// errCrossing says that two runs would wait for each other.
+var errCrossing = errors.New("each takes away what the other may import")
 
 // settled waits while somebody may be taking away what the stack exports.
 func (b *beginning) settled(ctx context.Context, producer *state.Stack) error {
@@ -156,7 +171,7 @@ func (b *beginning) settled(ctx context.Context, producer *state.Stack) error {
 		case held == nil:
 			return nil
 		case b.d.holdsLock().announced:
-			return held // which may wait for this one
+			return errCrossing
 		}
 		if !told {
 			told = true

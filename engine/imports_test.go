@@ -13,6 +13,19 @@ import (
 	"github.com/org/cdkd-action/internal/sandbox"
 )
 
+// deployOne deploys one stack of an app and none that it depends on.
+func deployOne(t *testing.T, e *engine.Engine, dir, stack string) *result.Stack {
+	t.Helper()
+	opt := deployAll(dir)
+	opt.Selection.Selection = assembly.Selection{Patterns: []string{stack}, Exclusively: true}
+	run, err := e.Deploy(t.Context(), opt)
+	if err != nil || len(run.Stacks) != 1 {
+		t.Errorf("%v %+v", err, run)
+		return &result.Stack{}
+	}
+	return run.Stacks[0]
+}
+
 // A stack that begins to import what another run is taking away, and whose importers
 // that run has asked for already, waits for the end of that run and goes by what is
 // exported then (S-142, S-153).
@@ -25,16 +38,6 @@ func TestImportOfWhatIsWithdrawn(t *testing.T) {
 	)
 	destroy := func(t *testing.T, e *engine.Engine) *result.Stack {
 		run, err := e.StateDestroy(t.Context(), engine.RecordSelection{Stacks: []string{"Producer"}}, engine.DestroyOptions{ResourceTimeout: time.Minute})
-		if err != nil || len(run.Stacks) != 1 {
-			t.Fatalf("%v %+v", err, run)
-		}
-		return run.Stacks[0]
-	}
-	deploy := func(t *testing.T, e *engine.Engine, dir, stack string) *result.Stack {
-		t.Helper()
-		opt := deployAll(dir)
-		opt.Selection.Selection = assembly.Selection{Patterns: []string{stack}, Exclusively: true}
-		run, err := e.Deploy(t.Context(), opt)
 		if err != nil || len(run.Stacks) != 1 {
 			t.Fatalf("%v %+v", err, run)
 		}
@@ -64,7 +67,7 @@ func TestImportOfWhatIsWithdrawn(t *testing.T) {
 				return dir
 			}
 			one := app("one", queue+strings.Replace(export, "VALUE", "one", 1))
-			if st := deploy(t, e, one, "Producer"); st.Outcome != result.Success {
+			if st := deployOne(t, e, one, "Producer"); st.Outcome != result.Success {
 				t.Fatalf("%+v", st)
 			}
 			fault := sandbox.Fault{Service: "sqs", Action: "DeleteQueue", Hold: true}
@@ -80,7 +83,7 @@ func TestImportOfWhatIsWithdrawn(t *testing.T) {
 					other <- destroy(t, e)
 					return
 				}
-				other <- deploy(t, e, app("two", tt.producer), "Producer")
+				other <- deployOne(t, e, app("two", tt.producer), "Producer")
 			}()
 			if _, err := cloud.Await(t.Context(), 1, func(r sandbox.Request) bool { return r.Action == fault.Action }); err != nil {
 				t.Fatal(err)
@@ -93,7 +96,7 @@ func TestImportOfWhatIsWithdrawn(t *testing.T) {
 				}
 			}
 			importer := make(chan *result.Stack, 1)
-			go func() { importer <- deploy(t, engine.New(config), one, "Consumer") }()
+			go func() { importer <- deployOne(t, engine.New(config), one, "Consumer") }()
 			if strings.HasSuffix(tt.name, "keeps the export") {
 				if st := <-importer; st.Outcome != result.Success { // at once
 					t.Errorf("%+v", st)
@@ -151,13 +154,10 @@ func TestImportsThatCross(t *testing.T) {
 	writeApp(t, dir, map[string]string{"A": imports("a", "b"), "B": imports("b", "a")})
 	held := cloud.AddFault(sandbox.Fault{Service: "s3", Action: "PutObject", Mentions: "/state.json", Hold: true})
 	cloud.ClearLog()
-	ends := make(chan *result.Run, 2)
+	ends := make(chan *result.Stack, 2)
 	for _, stack := range []string{"A", "B"} {
 		go func() {
-			opt := deployAll(dir)
-			opt.Selection.Selection = assembly.Selection{Patterns: []string{stack}, Exclusively: true}
-			run, _ := engine.New(configOn(t, cloud)).Deploy(t.Context(), opt)
-			ends <- run
+			ends <- deployOne(t, engine.New(configOn(t, cloud)), dir, stack)
 		}()
 	}
 	if _, err := cloud.Await(t.Context(), 2, func(r sandbox.Request) bool {
@@ -167,9 +167,9 @@ func TestImportsThatCross(t *testing.T) {
 	}
 	cloud.Release(held)
 	for range 2 {
-		run := <-ends
+		st := <-ends
 		// By whom depends on which of the two looks comes first.
-		if st := run.Stacks[0]; st.Outcome != result.Failed || st.RollbackIncomplete ||
+		if st.Outcome != result.Failed || st.RollbackIncomplete ||
 			!strings.Contains(st.Message, "while this one does so with exports of its own") && !strings.Contains(st.Message, "has to keep what other stacks import") {
 			t.Errorf("%+v", st)
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine"
-	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/internal/sandbox"
 )
@@ -32,17 +31,7 @@ func TestFirstImportKeepsAnExport(t *testing.T) {
 		return dir
 	}
 	one, two := app("one", "one"), app("two", "two")
-	deploy := func(e *engine.Engine, dir, stack string) *result.Stack {
-		t.Helper()
-		opt := deployAll(dir)
-		opt.Selection.Selection = assembly.Selection{Patterns: []string{stack}, Exclusively: true}
-		run, err := e.Deploy(t.Context(), opt)
-		if err != nil || len(run.Stacks) != 1 {
-			t.Fatalf("%v %+v", err, run)
-		}
-		return run.Stacks[0]
-	}
-	if st := deploy(e, one, "Producer"); st.Outcome != result.Success {
+	if st := deployOne(t, e, one, "Producer"); st.Outcome != result.Success {
 		t.Fatalf("%+v", st)
 	}
 	for rule, disturb := range map[string]func(*engine.Engine) *result.Stack{
@@ -53,13 +42,13 @@ func TestFirstImportKeepsAnExport(t *testing.T) {
 			}
 			return run.Stacks[0]
 		},
-		"another value": func(e *engine.Engine) *result.Stack { return deploy(e, two, "Producer") },
+		"another value": func(e *engine.Engine) *result.Stack { return deployOne(t, e, two, "Producer") },
 	} {
 		t.Run(rule, func(t *testing.T) {
 			cloud.ClearLog()
 			held := cloud.AddFault(sandbox.Fault{Service: "ssm", Action: "PutParameter", Hold: true, Status: 400, Code: "ValidationException"})
 			done := make(chan *result.Stack, 1)
-			go func() { done <- deploy(engine.New(configOn(t, cloud)), one, "Consumer") }()
+			go func() { done <- deployOne(t, engine.New(configOn(t, cloud)), one, "Consumer") }()
 			for _, wanted := range []func(sandbox.Request) bool{
 				func(r sandbox.Request) bool { return r.Action == "PutParameter" },
 				func(r sandbox.Request) bool {
@@ -89,7 +78,7 @@ func TestFirstImportKeepsAnExport(t *testing.T) {
 		held := cloud.AddFault(sandbox.Fault{Service: "s3", Action: "PutObject", Mentions: "create-tokens.json", Hold: true, Status: 403, Code: "AccessDenied"})
 		cloud.ClearLog()
 		done := make(chan *result.Stack, 1)
-		go func() { done <- deploy(engine.New(configOn(t, cloud)), one, "Consumer") }()
+		go func() { done <- deployOne(t, engine.New(configOn(t, cloud)), one, "Consumer") }()
 		for _, wanted := range []func(sandbox.Request) bool{
 			func(r sandbox.Request) bool {
 				return r.Action == "PutObject" && strings.HasSuffix(r.Resource, consumerKey) && r.State == sandbox.Done

@@ -1,11 +1,10 @@
 // Package early takes the signals that come before main does.
 //
 // Go initializes some three hundred packages before main, those of the AWS
-// services among them, which takes a twentieth of a second and on a busy machine
-// several. A signal in that time would end the process with Go's own code, 2, that
-// here means a partial outcome. Packages are initialized in the order of their
-// paths as soon as what they import is: this one needs little and comes before all
-// that need net/http.
+// services among them. A signal in that time would end the process with Go's own
+// code, 2, that here means a partial outcome. Packages are initialized in the order
+// of their paths as soon as what they import is: this one needs little and comes
+// before all that need net/http.
 //
 // Only the program imports it. In any other process nobody would take the signals
 // that it keeps.

@@ -23,7 +23,7 @@ func (s *Surface) Annotate(run *result.Run) {
 	}
 	fail(report.Title(run), run.Message, run.Remedy, Annotation{Page: run.Page})
 	for _, st := range run.Stacks {
-		fail(st.Name+" in "+st.Region, st.Message, st.Remedy, Annotation{Page: st.Page})
+		fail(st.Name+" in "+st.Place(), st.Message, st.Remedy, Annotation{Page: st.Page})
 		for _, f := range st.Failures {
 			fail(fmt.Sprintf("%s: %s of %s failed", st.Name, f.Action, f.LogicalID), f.Type+": "+f.Message, f.Remedy, Annotation{File: f.File, Line: f.Line, Page: f.Page})
 		}
@@ -34,7 +34,7 @@ func (s *Surface) Annotate(run *result.Run) {
 			page = st.Page
 		}
 		for _, u := range st.Unaddressed {
-			title, message := st.Name+" in "+st.Region+" is left", u.Reason
+			title, message := st.Name+" in "+st.Place()+" is left", u.Reason
 			if u.LogicalID != "" { // else it is the stack as a whole
 				title = fmt.Sprintf("%s: %s is left", st.Name, u.LogicalID)
 			}

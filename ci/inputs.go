@@ -122,7 +122,7 @@ type Inputs struct {
 	Parameters       map[string]string // by Name or Stack:Name
 
 	Region      string
-	RoleARN     string
+	RoleARNs    []string // of one account each, the first for all stacks that name none
 	StateBucket string
 	StatePrefix string
 

@@ -89,9 +89,10 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 	unaddressed, pending := []result.Unaddressed{}, []result.Pending{}
 	var lock *result.Lock
 	outputs := value.NewObject()
-	regions := map[string]int{}
+	of := map[string]int{}
 	for _, st := range run.Stacks {
-		regions[st.Name]++
+		of[st.Name]++
+		of[st.Name+"\n"+st.Region]++
 	}
 	for _, st := range run.Stacks {
 		unaddressed = append(unaddressed, st.Unaddressed...)
@@ -101,7 +102,10 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 		}
 		if st.Outputs.Len() > 0 {
 			key := st.Name
-			if regions[key] > 1 {
+			switch {
+			case of[st.Name+"\n"+st.Region] > 1:
+				key += " (" + st.Place() + ")"
+			case of[key] > 1:
 				key += " (" + st.Region + ")"
 			}
 			outputs.Set(key, st.Outputs)
@@ -134,7 +138,7 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 	errs = append(errs, s.setOutput("outputs", value.JSON(outputs), maxStackUnits))
 	var ids []StackID
 	for _, st := range run.Stacks {
-		ids = append(ids, StackID{st.Name, st.Region})
+		ids = append(ids, StackID{st.Name, st.Region, st.Account})
 	}
 	names := NewOutputNames(ids)
 	for _, st := range run.Stacks {
@@ -151,7 +155,7 @@ func heldBack(run *result.Run) bool {
 // SetStack writes the outputs of one stack, as soon as they are known.
 func (s *Surface) SetStack(names *OutputNames, st *result.Stack) error {
 	var errs []error
-	for output, name := range names.Of(st.Name, st.Region, st.Outputs.Keys()) {
+	for output, name := range names.Of(StackID{st.Name, st.Region, st.Account}, st.Outputs.Keys()) {
 		v := st.Outputs.Value(output)
 		text, ok := value.Text(v)
 		if !ok {
@@ -174,24 +178,33 @@ func compact(v any) string {
 }
 
 // OutputNameRule documents what [OutputNames] does.
-const OutputNameRule = `The output of a stack is named by stack and output with a dot between, so that stacks do not overwrite each other's. A character that is neither an ASCII letter or digit nor "-" or "_" becomes "_". GitHub does not tell upper and lower case apart: where two stacks of the run, or two outputs of a stack, come to the same name that way, each of them gets "_" and eight hexadecimal digits, the start of the SHA-256 of the output's name or, for stacks, of the stack's name, a line end and its region. The name does not depend on which stack was done first.`
+const OutputNameRule = `The output of a stack is named by stack and output with a dot between, so that stacks do not overwrite each other's. A character that is neither an ASCII letter or digit nor "-" or "_" becomes "_". GitHub does not tell upper and lower case apart: where two stacks of the run, or two outputs of a stack, come to the same name that way, each of them gets "_" and eight hexadecimal digits, the start of the SHA-256 of the output's name or, for stacks, of the stack's name, a line end and its region, and, in an account other than that of the credentials or the first role, another line end and the account. The name does not depend on which stack was done first.`
 
 // OutputNames names the step outputs of stacks by [OutputNameRule].
 type OutputNames struct{ prefix map[StackID]string }
 
 // A StackID tells the stacks of a run apart.
-type StackID struct{ Name, Region string }
+type StackID struct {
+	Name, Region string
+	Account      string // "" for the caller's
+}
 
 // NewOutputNames takes all the stacks of the run.
 func NewOutputNames(stacks []StackID) *OutputNames {
-	return &OutputNames{distinct(stacks, func(s StackID) (string, string) { return s.Name, s.Name + "\n" + s.Region })}
+	return &OutputNames{distinct(stacks, func(s StackID) (string, string) {
+		identity := s.Name + "\n" + s.Region
+		if s.Account != "" {
+			identity += "\n" + s.Account
+		}
+		return s.Name, identity
+	})}
 }
 
 // Of returns the names of a stack's outputs, by output.
-func (n *OutputNames) Of(stack, region string, outputs []string) map[string]string {
-	prefix, ok := n.prefix[StackID{stack, region}]
+func (n *OutputNames) Of(stack StackID, outputs []string) map[string]string {
+	prefix, ok := n.prefix[stack]
 	if !ok {
-		prefix = acceptable(stack)
+		prefix = acceptable(stack.Name)
 	}
 	names := distinct(outputs, func(o string) (string, string) { return o, o })
 	for o, name := range names {

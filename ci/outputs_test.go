@@ -89,7 +89,7 @@ func TestOutputsOfARun(t *testing.T) { // (T-1206)
 
 func TestOutputsOfAStack(t *testing.T) {
 	s := newStep(t)
-	names := NewOutputNames([]StackID{{"Shop", "eu-west-1"}})
+	names := NewOutputNames([]StackID{{Name: "Shop", Region: "eu-west-1"}})
 	err := s.SetStack(names, &result.Stack{Name: "Shop", Region: "eu-west-1", Plan: &plan.Plan{},
 		Outputs: value.NewObject("Url", "u", "Port", value.Int(80), "Ids", []any{"a"}, "On", true)})
 	if err != nil {
@@ -109,18 +109,18 @@ func TestOutputNames(t *testing.T) {
 		output []string
 		want   map[string]string
 	}{
-		{"what GitHub accepts stays", []StackID{{"My-Shop", "r"}}, StackID{"My-Shop", "r"}, []string{"ApiUrl1"},
+		{"what GitHub accepts stays", []StackID{{Name: "My-Shop", Region: "r"}}, StackID{Name: "My-Shop", Region: "r"}, []string{"ApiUrl1"},
 			map[string]string{"ApiUrl1": "My-Shop.ApiUrl1"}},
-		{"what it does not becomes _", []StackID{{"A~B", "r"}}, StackID{"A~B", "r"}, []string{"ü.x\n<<E", "ok"},
+		{"what it does not becomes _", []StackID{{Name: "A~B", Region: "r"}}, StackID{Name: "A~B", Region: "r"}, []string{"ü.x\n<<E", "ok"},
 			map[string]string{"ü.x\n<<E": "A_B.__x___E", "ok": "A_B.ok"}},
-		{"outputs that differ in case", []StackID{{"S", "r"}}, StackID{"S", "r"}, []string{"url", "Url", "x"},
+		{"outputs that differ in case", []StackID{{Name: "S", Region: "r"}}, StackID{Name: "S", Region: "r"}, []string{"url", "Url", "x"},
 			map[string]string{"url": "S.url_28e5ebab", "Url": "S.Url_157ce98b", "x": "S.x"}},
-		{"one stack in two regions", []StackID{{"S", "eu-west-1"}, {"S", "us-east-1"}}, StackID{"S", "us-east-1"}, []string{"x"}, nil},
-		{"a stack that was not announced", nil, StackID{"S", "r"}, []string{"x"}, map[string]string{"x": "S.x"}},
+		{"one stack in two regions", []StackID{{Name: "S", Region: "eu-west-1"}, {Name: "S", Region: "us-east-1"}}, StackID{Name: "S", Region: "us-east-1"}, []string{"x"}, nil},
+		{"a stack that was not announced", nil, StackID{Name: "S", Region: "r"}, []string{"x"}, map[string]string{"x": "S.x"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := NewOutputNames(tt.stacks).Of(tt.of.Name, tt.of.Region, tt.output)
+			got := NewOutputNames(tt.stacks).Of(tt.of, tt.output)
 			if tt.want != nil {
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
@@ -135,12 +135,12 @@ func TestOutputNames(t *testing.T) {
 			}
 		})
 	}
-	two := NewOutputNames([]StackID{{"S", "eu-west-1"}, {"S", "us-east-1"}, {"s", "eu-west-1"}})
+	two := NewOutputNames([]StackID{{Name: "S", Region: "eu-west-1"}, {Name: "S", Region: "us-east-1"}, {Name: "s", Region: "eu-west-1"}, {Name: "S", Region: "eu-west-1", Account: "222222222222"}})
 	seen := map[string]bool{}
-	for _, id := range []StackID{{"S", "eu-west-1"}, {"S", "us-east-1"}, {"s", "eu-west-1"}} {
-		seen[strings.ToLower(two.Of(id.Name, id.Region, []string{"x"})["x"])] = true
+	for _, id := range []StackID{{Name: "S", Region: "eu-west-1"}, {Name: "S", Region: "us-east-1"}, {Name: "s", Region: "eu-west-1"}, {Name: "S", Region: "eu-west-1", Account: "222222222222"}} {
+		seen[strings.ToLower(two.Of(id, []string{"x"})["x"])] = true
 	}
-	if len(seen) != 3 {
+	if len(seen) != 4 {
 		t.Errorf("stacks share names: %v", seen)
 	}
 }
@@ -151,7 +151,7 @@ func TestOutputsOfStacksLeaveRoom(t *testing.T) {
 	r := &result.Run{Command: "deploy"}
 	r.Add(&result.Stack{Name: "Shop", Region: "eu-west-1", Outcome: result.Success, Changed: true,
 		Outputs: value.NewObject("Long", strings.Repeat("x", maxStackUnits/2), "Url", "https://x", "Vast", strings.Repeat("y", maxOutputUnits))})
-	if err := s.SetStack(NewOutputNames([]StackID{{"Shop", "eu-west-1"}}), r.Stacks[0]); err == nil || !strings.Contains(err.Error(), "set output Shop.Vast") {
+	if err := s.SetStack(NewOutputNames([]StackID{{Name: "Shop", Region: "eu-west-1"}}), r.Stacks[0]); err == nil || !strings.Contains(err.Error(), "set output Shop.Vast") {
 		t.Errorf("of the output that is too long: %v", err)
 	}
 	err := s.SetRun(r, End(r, &Inputs{}))

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 
 	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/guide"
@@ -176,6 +179,9 @@ func together(c Command, in *Inputs, interactive bool) (faults []Fault) {
 	if in.All && n > 0 && c.MinStacks == 0 { // else it is all of something else
 		faults = append(faults, Fault{Input: "all", Want: "give either all or stacks, not both"})
 	}
+	if f := roles(c, in.RoleARNs); f != nil {
+		faults = append(faults, *f)
+	}
 	if c.refuse != nil {
 		if input, want := c.refuse(in); want != "" {
 			faults = append(faults, Fault{Input: input, Want: want})
@@ -186,6 +192,28 @@ func together(c Command, in *Inputs, interactive bool) (faults []Fault) {
 	}
 	return faults
 }
+
+// roles checks that those to assume are roles, of one account each, and that the
+// command can work on several accounts.
+func roles(c Command, given []string) *Fault {
+	seen := map[string]bool{}
+	for _, text := range given {
+		role, err := arn.Parse(text)
+		switch {
+		case err != nil || role.Service != "iam" || !accountID.MatchString(role.AccountID) || !strings.HasPrefix(role.Resource, "role/"):
+			return &Fault{Input: "role-arn", Want: "want the ARN of a role, like arn:aws:iam::111122223333:role/deploy", Given: shown(text)}
+		case seen[role.AccountID]:
+			return &Fault{Input: "role-arn", Want: fmt.Sprintf("want one role of each account; account %s has two", role.AccountID)}
+		}
+		seen[role.AccountID] = true
+	}
+	if len(given) > 1 && !slices.Contains(accounts, c.Name) {
+		return &Fault{Input: "role-arn", Given: strconv.Itoa(len(given)), Want: fmt.Sprintf("%s works in one account; name the role of that", c.Name)}
+	}
+	return nil
+}
+
+var accountID = regexp.MustCompile(`^[0-9]{12}$`)
 
 // fill parses the entries into the row's field.
 func (i Input) fill(in *Inputs, entries []string) *Fault {

@@ -45,6 +45,9 @@ var commands = []Command{
 			if in.DryRun && !in.Accept && !in.Revert {
 				return "dry-run", "it is for accept or revert; without these nothing is written"
 			}
+			if len(in.RoleARNs) > 1 && len(in.Stacks) > 0 && in.App == "" {
+				return "role-arn", "give app, too, which says of which account a stack is; or name the role of that account alone"
+			}
 			return "", ""
 		}},
 	{Name: Destroy, MaxStacks: -1, Consent: "deletes the resources of the stacks",

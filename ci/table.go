@@ -35,7 +35,10 @@ var (
 	readApp   = slices.Concat(selects, []Name{OrphanPaths, Import, Export})
 	lookAtApp = slices.Concat(readApp, []Name{Doctor})
 	onState   = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Export, Scrub, Rollback, Bootstrap, GC, StateInfo, StateList, StateShow, StateRows, StateOrphan, StateDestroy, Sweep, StateRefresh, Events, EventsPrune, ForceUnlock, Doctor, Publish, Permissions}
-	changing  = []Name{Deploy, Destroy, Rollback, StateDestroy, Sweep}
+	// accounts can work on the stacks of several accounts at once: the app says which is
+	// of which.
+	accounts = []Name{Deploy, Diff, Check, Drift, Destroy, OrphanPaths, Import, Export, Scrub, Publish, Synth, List}
+	changing = []Name{Deploy, Destroy, Rollback, StateDestroy, Sweep}
 )
 
 var table = []Input{
@@ -81,8 +84,8 @@ var table = []Input{
 
 	{Name: "region", Field: func(in *Inputs) any { return &in.Region }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List}),
 		Description: "The AWS region of stacks that do not name one; for `state migrate`, the one in the old bucket's name. Without it, `AWS_REGION` or the profile's; where none of them names one, us-east-1, with a warning."},
-	{Name: "role-arn", Field: func(in *Inputs) any { return &in.RoleARN }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List}),
-		Description: "A role to assume for everything that is done: with the credentials at hand or, where there are none and the job has `id-token: write`, with the job's OIDC token. The session is renewed for as long as the run takes."},
+	{Name: "role-arn", Field: func(in *Inputs) any { return &in.RoleARNs }, Commands: slices.Concat(onState, []Name{StateMigrate, Synth, List}),
+		Description: "A role to assume for everything that is done: with the credentials at hand or, where there are none and the job has `id-token: write`, with the job's OIDC token. The session is renewed for as long as the run takes. Several, one a line and of an account each, are for the stacks of an app that is made for [several accounts](apps.md#stacks-of-several-accounts): each stack is worked on with the role of its account, and what names no account with the first."},
 	{Name: "state-bucket", Field: func(in *Inputs) any { return &in.StateBucket }, Commands: onState,
 		Description: "The S3 bucket that keeps the state. Without it, `CDKD_STATE_BUCKET`, then `context.cdkd.stateBucket` of `cdk.json`, then `cdkd-state-<account>`."},
 	{Name: "state-prefix", Field: func(in *Inputs) any { return &in.StatePrefix }, Default: "cdkd", Commands: onState,

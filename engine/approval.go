@@ -44,13 +44,13 @@ type agreement struct {
 // agree plans all stacks without a lock, as a diff does, and has that approved
 // before anything is locked or changed. The plans of a run that is not approved
 // are in its result.
-func (e *Engine) agree(ctx context.Context, sel *selected, store *state.Store, opt *DeployOptions, run *result.Run) error {
+func (e *Engine) agree(ctx context.Context, sel *selected, opt *DeployOptions, run *result.Run) error {
 	rehearsal := &result.Run{Command: run.Command, DryRun: true}
 	agreed := map[string]*agreement{}
 	for _, t := range sel.targets {
 		agreed[t.key()] = &agreement{}
 	}
-	e.planAll(ctx, sel, store, opt.StackConcurrency, rehearsal, *opt, agreed)
+	e.planAll(ctx, sel, opt.StackConcurrency, rehearsal, *opt, agreed)
 	if rehearsal.Outcome.ExitCode() != 0 {
 		run.Outcome, run.Reason, run.Stacks = rehearsal.Outcome, rehearsal.Reason, rehearsal.Stacks
 		return errNotPlanned
@@ -70,17 +70,21 @@ var errNotPlanned = fmt.Errorf("what would be done could not be told")
 
 // planAll compares all stacks with what is recorded now, so that none waits for
 // another.
-func (e *Engine) planAll(ctx context.Context, sel *selected, store *state.Store, limit int, run *result.Run, opt DeployOptions, agreed map[string]*agreement) {
+func (e *Engine) planAll(ctx context.Context, sel *selected, limit int, run *result.Run, opt DeployOptions, agreed map[string]*agreement) {
 	apart := *sel
 	apart.after = nil
 	opt.DryRun = true
-	custody := newCustody()
+	custodies := map[*portion]*custody{}
+	for _, p := range sel.portions {
+		custodies[p] = newCustody()
+	}
 	e.eachStack(&apart, limit, run, func(t target, _ func()) *result.Stack {
+		p := sel.of(t)
 		d := &deployment{
-			e: e, t: t, store: store, place: store.Stack(t.Name, t.Region), run: sel, opt: opt, agreement: agreed[t.key()], custody: custody,
-			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+			e: p.e, t: t, store: p.store, place: p.store.Stack(t.Name, t.Region), run: p.selected, opt: opt, agreement: agreed[t.key()], custody: custodies[p],
+			res: p.e.resultOf(t),
 		}
-		d.router = e.router(d)
+		d.router = p.e.router(d)
 		d.tolerant = func(err error) { d.warn("%v", err) }
 		return d.finished(d.deploy(ctx))
 	})

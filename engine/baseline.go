@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/org/cdkd-action/engine/graph"
 	"github.com/org/cdkd-action/engine/provider"
@@ -54,13 +55,16 @@ func (d *deployment) readable(id string, row *state.Resource) bool {
 func (e *Engine) CaptureBaselines(ctx context.Context) {
 	ctx, cancel := e.config.Window.Interruptible(ctx)
 	defer cancel()
-	e.mu.Lock()
-	deployed := e.deployed
-	e.deployed = nil
-	e.mu.Unlock()
+	var deployed []*deployment
+	for _, e := range e.all() {
+		e.mu.Lock()
+		deployed = append(deployed, e.deployed...)
+		e.deployed = nil
+		e.mu.Unlock()
+	}
 	var tasks []graph.Task
-	for _, d := range deployed {
-		tasks = append(tasks, graph.Task{ID: recordKey(state.Ref{Stack: d.t.Name, Region: d.t.Region}), Run: func(ctx context.Context) error {
+	for i, d := range deployed {
+		tasks = append(tasks, graph.Task{ID: strconv.Itoa(i), Run: func(ctx context.Context) error {
 			if err := d.captureBaseline(ctx); err != nil && !letGo(err) {
 				d.observe(Event{Kind: Detail, Text: fmt.Sprintf("what drift is told by is not recorded whole: %v", err)})
 			}

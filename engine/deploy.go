@@ -39,8 +39,7 @@ type DeployOptions struct {
 	Baselines bool
 	Wait      provider.WaitMode
 	Replacements
-	Router  provider.RouterOptions
-	RoleARN string // the role assumed, for the journal
+	Router provider.RouterOptions
 
 	// Approve, when set, is shown what would be done to all stacks before any is
 	// locked or changed. Its error, an *ApprovalError or a *PlanChangedError, is
@@ -69,7 +68,7 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 
 	work, cancel := e.config.Window.Context(ctx)
 	defer cancel()
-	sel, store, err := e.start(work, opt.Selection, opt.Parameters)
+	sel, err := e.start(work, opt.Selection, opt.Parameters)
 	if err != nil {
 		return run, e.end(run, err)
 	}
@@ -78,45 +77,40 @@ func (e *Engine) Deploy(ctx context.Context, opt DeployOptions) (*result.Run, er
 			return run, e.end(run, err)
 		}
 	}
-	if err := e.expand(work, sel, store, opt.NoMacros); err != nil {
+	if err := sel.expand(work, opt.NoMacros); err != nil {
 		return run, e.end(run, err)
 	}
 	if err := cmp.Or(opt.check(sel), sel.checkExports()); err != nil {
 		return run, e.end(run, err)
 	}
-	if err := e.redirect(work, sel, store, opt.MakeStorage && !opt.DryRun && !opt.SkipAssets); err != nil {
+	if err := sel.redirect(work, opt.MakeStorage && !opt.DryRun && !opt.SkipAssets); err != nil {
 		return run, e.end(run, err)
 	}
 	if err := sel.checkTemplates(work); err != nil {
 		return run, e.end(run, err)
 	}
-	if err := e.preflight(work, sel, opt.Router); err != nil {
-		return run, e.end(run, err)
-	}
-	account, err := e.account(work)
-	if err != nil {
+	if err := sel.preflight(work, opt.Router); err != nil {
 		return run, e.end(run, err)
 	}
 	if opt.Approve != nil && !opt.DryRun {
-		if err := e.agree(work, sel, store, &opt, run); err != nil {
+		if err := e.agree(work, sel, &opt, run); err != nil {
 			return run, e.end(run, err)
 		}
 	}
-	publisher := e.publisher(account)
-	defer func() {
-		if err := publisher.Close(); err != nil {
-			e.observe(Event{Kind: Warning, Text: err.Error()})
-		}
-	}()
+	if err := sel.openPublishers(work); err != nil {
+		return run, e.end(run, err)
+	}
+	defer sel.closePublishers()
 	var late sync.Map // the stacks that were put off
 	opt.share = share(opt.Concurrency)
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target, _ func()) *result.Stack {
+		p := sel.of(t)
 		d := &deployment{
-			e: e, t: t, opt: opt, store: store, runID: run.RunID, run: sel, custody: e.custodyOf(run.RunID),
-			place: store.Stack(t.Name, t.Region), res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+			e: p.e, t: t, opt: opt, store: p.store, runID: run.RunID, run: p.selected, custody: p.e.custodyOf(run.RunID),
+			place: p.store.Stack(t.Name, t.Region), res: p.e.resultOf(t),
 		}
-		d.router = e.router(d)
-		d.publisher = publisher
+		d.router = p.e.router(d)
+		d.publisher = p.publisher
 		_, d.last = late.LoadOrStore(t.key(), true)
 		err := routine.Try(func() error { return d.deploy(work) })
 		if errors.Is(err, errPutOff) {

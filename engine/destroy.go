@@ -26,7 +26,6 @@ type DestroyOptions struct {
 
 	RemoveProtection bool // of stacks, and of resources that have one
 	PurgeEvents      bool // delete the histories of stacks that are gone
-	RoleARN          string
 	// SkipFinalSnapshot deletes without the snapshot that a policy asks for.
 	SkipFinalSnapshot bool
 
@@ -49,18 +48,18 @@ func (e *Engine) Destroy(ctx context.Context, opt DestroyOptions) (*result.Run, 
 	// A stack that others depend on is not destroyed because they are: only the
 	// named ones go.
 	opt.Exclusively = true
-	sel, store, err := e.start(work, opt.Selection, nil)
+	sel, err := e.start(work, opt.Selection, nil)
 	if err != nil {
 		return run, e.end(run, err)
 	}
 	sel.after = sel.after.Reverse()
-	e.takeDownAll(work, sel, store, run, opt)
+	e.takeDownAll(work, sel, run, opt)
 	e.config.Window.Seal()
 	return run, e.end(run, nil)
 }
 
 // takeDownAll destroys stacks, each after those that use it.
-func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.Store, run *result.Run, opt DestroyOptions) {
+func (e *Engine) takeDownAll(ctx context.Context, sel *selected, run *result.Run, opt DestroyOptions) {
 	together := share(opt.Concurrency)
 	var endings sync.Mutex
 	e.eachStack(sel, opt.StackConcurrency, run, func(t target, gone func()) *result.Stack {
@@ -70,6 +69,7 @@ func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.St
 				ended()
 			}
 		}()
+		p := sel.of(t)
 		d := &deployment{
 			// Those that wait for this one go on; what is left to write of it comes after
 			// what was left of the stacks before.
@@ -78,11 +78,11 @@ func (e *Engine) takeDownAll(ctx context.Context, sel *selected, store *state.St
 				endings.Lock()
 				ended = endings.Unlock
 			},
-			e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
-			opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency, share: together},
-			res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+			e: p.e, t: t, store: p.store, runID: run.RunID, place: p.store.Stack(t.Name, t.Region),
+			opt: DeployOptions{SkipFinalSnapshot: opt.SkipFinalSnapshot, ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency, share: together},
+			res: p.e.resultOf(t),
 		}
-		d.router = e.router(d)
+		d.router = p.e.router(d)
 		err := routine.Try(func() error { return d.takeDown(ctx, opt) })
 		return d.finished(d.refused(err))
 	})

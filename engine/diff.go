@@ -32,7 +32,7 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 
 	ctx, cancel := e.config.Window.Interruptible(ctx)
 	defer cancel()
-	sel, store, err := e.start(ctx, opt.Selection, opt.Parameters)
+	sel, err := e.start(ctx, opt.Selection, opt.Parameters)
 	if err != nil {
 		return run, e.end(run, err)
 	}
@@ -40,19 +40,19 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 		// A deploy may be told to skip them.
 		e.observe(Event{Kind: Warning, Text: err.Error()})
 	}
-	if err := e.expand(ctx, sel, store, opt.NoMacros); err != nil {
+	if err := sel.expand(ctx, opt.NoMacros); err != nil {
 		return run, e.end(run, err)
 	}
 	if err := cmp.Or(opt.check(sel), sel.checkExports()); err != nil {
 		return run, e.end(run, err)
 	}
-	if err := e.redirect(ctx, sel, store, false); err != nil {
+	if err := sel.redirect(ctx, false); err != nil {
 		return run, e.end(run, err)
 	}
-	if err := e.preflight(ctx, sel, opt.Router); err != nil {
+	if err := sel.preflight(ctx, opt.Router); err != nil {
 		return run, e.end(run, err)
 	}
-	e.planAll(ctx, sel, store, opt.StackConcurrency, run, DeployOptions{
+	e.planAll(ctx, sel, opt.StackConcurrency, run, DeployOptions{
 		Router: opt.Router, Replacements: opt.Replacements, DeclaredOrder: opt.DeclaredOrder, NoCloudFormationExports: opt.NoCloudFormationExports,
 	}, nil)
 	return run, e.end(run, nil)

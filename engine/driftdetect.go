@@ -28,7 +28,6 @@ type DriftOptions struct {
 	// accepted or reverted.
 	Consent func(*result.DriftedStack) bool
 
-	RoleARN         string
 	Concurrency     int                      // resources at once; 0: 4
 	ResourceTimeout time.Duration            // 0: half an hour
 	TypeTimeouts    map[string]time.Duration // as in DeployOptions
@@ -59,71 +58,94 @@ func (e *Engine) Drift(ctx context.Context, opt DriftOptions) *result.DriftRun {
 func (e *Engine) drift(ctx context.Context, run *result.DriftRun, opt DriftOptions) error {
 	reads, cancel := e.config.Window.Interruptible(ctx)
 	defer cancel()
-	store, err := e.open(reads)
-	if err != nil {
-		return err
-	}
-	refs, err := e.driftRefs(reads, store, opt)
+	found, err := e.driftRecords(reads, opt)
 	if err != nil {
 		return err
 	}
 	opt.Concurrency = cmp.Or(opt.Concurrency, 4)
 	opt.ResourceTimeout = cmp.Or(opt.ResourceTimeout, 30*time.Minute)
-	for _, ref := range refs {
-		if e.config.Window.Interrupted() {
-			return errInterrupted
-		}
-		c := e.comparisonOf(store, ref, opt)
-		err := c.run(ctx, reads)
-		c.finish(err)
-		run.Add(c.DriftedStack)
-		if e.config.Window.Interrupted() && letGo(err) {
-			return errInterrupted
+	for _, r := range found {
+		for _, ref := range r.refs {
+			if e.config.Window.Interrupted() {
+				return errInterrupted
+			}
+			c := r.e.comparisonOf(r.store, ref, opt)
+			err := c.run(ctx, reads)
+			c.finish(err)
+			run.Add(c.DriftedStack)
+			if e.config.Window.Interrupted() && letGo(err) {
+				return errInterrupted
+			}
 		}
 	}
 	return nil
 }
 
-// driftRefs finds the records to compare, those of nested stacks among them.
-func (e *Engine) driftRefs(ctx context.Context, store *state.Store, opt DriftOptions) ([]state.Ref, error) {
-	recorded := opt.Recorded
-	if opt.App == nil {
-		refs, err := e.recordedRefs(ctx, store, recorded)
-		if err != nil || recorded.All {
-			return refs, err
+// driftRecords are records of one account to compare.
+type driftRecords struct {
+	e     *Engine
+	store *state.Store
+	refs  []state.Ref
+}
+
+// driftRecords finds the records to compare, those of nested stacks among them.
+func (e *Engine) driftRecords(ctx context.Context, opt DriftOptions) (found []driftRecords, err error) {
+	if opt.App != nil {
+		sel, err := e.start(ctx, *opt.App, nil)
+		if err != nil {
+			return nil, err
 		}
-		return withNested(ctx, store, refs)
+		for _, p := range sel.portions {
+			refs, err := p.recorded(ctx, opt.App.All)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, driftRecords{p.e, p.store, refs})
+		}
+		return found, nil
 	}
-	sel, err := e.selectStacks(*opt.App, nil)
+	engines := []*Engine{e}
+	if opt.Recorded.All {
+		engines = e.all()
+	}
+	for _, e := range engines {
+		store, err := e.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		refs, err := e.recordedRefs(ctx, store, opt.Recorded)
+		if err == nil && !opt.Recorded.All {
+			refs, err = withNested(ctx, store, refs)
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, driftRecords{e, store, refs})
+	}
+	return found, nil
+}
+
+// recorded finds the records of the stacks. One that has none is refused, or, where
+// all were asked for, left out.
+func (p *portion) recorded(ctx context.Context, any bool) (refs []state.Ref, err error) {
+	all, err := p.store.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	account, err := e.account(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := sel.inAccount(account); err != nil {
-		return nil, err
-	}
-	all, err := store.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var refs []state.Ref
-	for _, t := range sel.targets {
+	for _, t := range p.targets {
 		found := slices.IndexFunc(all, func(r state.Ref) bool {
 			return r.Stack == t.Name && (r.Region == t.Region || r.Region == "")
 		})
 		if found < 0 {
-			if !opt.App.All {
-				return nil, notRecorded(t.Name, store)
+			if !any {
+				return nil, notRecorded(t.Name, p.store)
 			}
-			e.observe(Event{Kind: Notice, Stack: t.Name, Region: t.Region, Text: "not compared: it was not deployed"})
+			p.e.observe(Event{Kind: Notice, Stack: t.Name, Region: t.Region, Text: "not compared: it was not deployed"})
 			continue
 		}
 		refs = append(refs, all[found])
 	}
-	return withNested(ctx, store, refs)
+	return withNested(ctx, p.store, refs)
 }
 
 // withNested puts the stacks that are nested in others behind these.
@@ -157,8 +179,8 @@ func (e *Engine) comparisonOf(store *state.Store, ref state.Ref, opt DriftOption
 		ref.Region = e.defaultRegion()
 	}
 	d := e.recordedDeployment(store, ref)
-	d.opt = DeployOptions{RoleARN: opt.RoleARN, ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency}
-	return &comparing{deployment: d, DriftedStack: &result.DriftedStack{Name: ref.Stack, Region: ref.Region}, opt: opt, raw: map[string]*value.Object{}}
+	d.opt = DeployOptions{ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency}
+	return &comparing{deployment: d, DriftedStack: &result.DriftedStack{Name: ref.Stack, Region: ref.Region, Account: e.named}, opt: opt, raw: map[string]*value.Object{}}
 }
 
 // run compares the stack, and does about what differs what was asked for.

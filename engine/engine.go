@@ -47,6 +47,11 @@ type Config struct {
 	// AWS holds the credentials. Its region is that of stacks that name none,
 	// and may be "" when all do.
 	AWS aws.Config
+	// RoleARN is the role that they are of, for journals; "" for none.
+	RoleARN string
+	// Others are for stacks that are made for other accounts. The state of each is in
+	// the default bucket of its account.
+	Others []Account
 
 	Bucket state.Wanted // which state bucket; zero: the account's default one
 	Prefix string       // first part of the keys in it, usually state.DefaultPrefix
@@ -108,15 +113,18 @@ type Window interface {
 	Cleanup(time.Duration) (context.Context, context.CancelFunc)
 }
 
-// An Engine runs commands for one account. It is safe for concurrent use.
+// An Engine runs commands for one account, and hands what is of another one to the
+// engine of that. It is safe for concurrent use.
 type Engine struct {
 	config Config
+	others map[string]*Engine // by account
+	named  string             // the account, where this is one of the others
 
 	account func(context.Context) (string, error)
 	open    func(context.Context) (*state.Store, error)
 	choice  state.Choice // of the bucket; set by open
 
-	locks heldLocks // of this run
+	locks *heldLocks // of this run
 
 	warned sync.Map // what was said once, by run and kind
 
@@ -138,13 +146,17 @@ type session struct {
 
 // New returns an engine. It sends no request.
 func New(config Config) *Engine {
-	e := &Engine{config: config, sessions: map[string]*session{}, foreigners: map[string]*foreign{}, looking: map[string]chan struct{}{}, custodies: map[string]*custody{}}
+	e := &Engine{config: config, sessions: map[string]*session{}, foreigners: map[string]*foreign{}, looking: map[string]chan struct{}{}, custodies: map[string]*custody{},
+		locks: &heldLocks{}, others: map[string]*Engine{}}
 	e.publishing = make(chan struct{}, cmp.Or(config.AssetPublishes, publishes))
 	if e.config.Secrets == nil {
 		e.config.Secrets = &secret.Set{}
 	}
 	e.account = once(e.callerAccount)
 	e.open = once(e.openStore)
+	for _, a := range config.Others {
+		e.others[a.ID] = e.ofAccount(a)
+	}
 	return e
 }
 
@@ -241,8 +253,10 @@ func (e *Engine) openStore(ctx context.Context) (*state.Store, error) {
 // that name none.
 func (e *Engine) Region() string { return e.defaultRegion() }
 
-// StateBucket is the bucket that was chosen; "" before anything was asked of it.
-func (e *Engine) StateBucket() string {
+// StateBucket is the bucket that was chosen for an account, "" for the caller's; it is
+// "" before anything was asked of it.
+func (e *Engine) StateBucket(account string) string {
+	e = e.in(account)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.choice.Bucket
@@ -253,6 +267,10 @@ func (e *Engine) Account(ctx context.Context) (string, error) { return e.account
 
 // ConfigOf is the configuration of calls in a region.
 func (e *Engine) ConfigOf(region string) aws.Config { return e.session(region).provider.Config }
+
+// ConfigIn is the same for an account, if there are credentials for it; else it is
+// that of the caller's.
+func (e *Engine) ConfigIn(account, region string) aws.Config { return e.in(account).ConfigOf(region) }
 
 // session returns the clients of a region.
 func (e *Engine) session(region string) *session {
@@ -284,6 +302,7 @@ func (e *Engine) observe(ev Event) {
 	if ev.Time.IsZero() {
 		ev.Time = time.Now()
 	}
+	ev.Account = e.named
 	ev.Text = e.config.Secrets.Mask(ev.Text)
 	e.config.Observe(ev)
 }

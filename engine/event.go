@@ -51,6 +51,7 @@ type Event struct {
 	Time          time.Time
 	Kind          EventKind
 	Stack, Region string
+	Account       string // "" for the caller's; see Config.Others
 
 	LogicalID, Type string
 	Action          plan.Action

@@ -112,7 +112,7 @@ func (e *ExportRefusedError) Remedy() string {
 func (e *Engine) Export(ctx context.Context, opt ExportOptions) (*Exported, error) {
 	ctx, cancel := e.config.Window.Interruptible(ctx)
 	defer cancel()
-	t, store, err := e.single(ctx, opt.Selection, opt.Parameters, opt.NoMacros)
+	e, t, store, err := e.single(ctx, opt.Selection, opt.Parameters, opt.NoMacros)
 	if err != nil {
 		return nil, err
 	}

@@ -60,9 +60,9 @@ func (d *deployment) exportsAreFree(ctx context.Context) error {
 	return nil
 }
 
-// checkExports refuses stacks of one run and region, nested ones included, that
+// checkExportNames refuses stacks of one account, run and region, nested ones included, that
 // would export the same name whatever their conditions.
-func (s *selected) checkExports() error {
+func (s *selected) checkExportNames() error {
 	var faults []error
 	seen := map[[2]string]string{} // region and name: stack
 	var look func(stack, region string, t *template.Template, nested map[string]*assembly.Nested)

@@ -132,7 +132,7 @@ func (e *Engine) Import(ctx context.Context, opt ImportOptions) (*Imported, erro
 	ctx, cancel := e.config.Window.Interruptible(ctx)
 	defer cancel()
 	path := nestedPath(&opt.Selection)
-	t, store, err := e.single(ctx, opt.Selection, opt.Parameters, opt.NoMacros)
+	e, t, store, err := e.single(ctx, opt.Selection, opt.Parameters, opt.NoMacros)
 	if err != nil {
 		return nil, err
 	}
@@ -164,23 +164,24 @@ func (e *Engine) Import(ctx context.Context, opt ImportOptions) (*Imported, erro
 	return i.out, i.carryOut(ctx)
 }
 
-// single is the one stack that is selected, as a deploy would have it.
-func (e *Engine) single(ctx context.Context, s Selection, parameters map[string]string, noMacros bool) (target, *state.Store, error) {
+// single is the one stack that is selected, as a deploy would have it, with the engine
+// of its account.
+func (e *Engine) single(ctx context.Context, s Selection, parameters map[string]string, noMacros bool) (*Engine, target, *state.Store, error) {
 	s.Exclusively, s.One = true, true
-	sel, store, err := e.start(ctx, s, parameters)
+	sel, err := e.start(ctx, s, parameters)
 	if err != nil {
-		return target{}, nil, err
+		return e, target{}, nil, err
 	}
 	if len(sel.targets) != 1 {
-		return target{}, nil, &InputError{What: fmt.Sprintf("%d stacks are selected; one is taken at a time", len(sel.targets)), Next: "name one stack", Page: guide.StackSelection}
+		return e, target{}, nil, &InputError{What: fmt.Sprintf("%d stacks are selected; one is taken at a time", len(sel.targets)), Next: "name one stack", Page: guide.StackSelection}
 	}
-	if err := e.expand(ctx, sel, store, noMacros); err != nil {
-		return target{}, nil, err
+	if err := sel.expand(ctx, noMacros); err != nil {
+		return e, target{}, nil, err
 	}
-	if err := e.redirect(ctx, sel, store, false); err != nil {
-		return target{}, nil, err
+	if err := sel.redirect(ctx, false); err != nil {
+		return e, target{}, nil, err
 	}
-	return sel.targets[0], store, nil
+	return sel.portions[0].e, sel.targets[0], sel.portions[0].store, nil
 }
 
 // nestedPath takes the names of nested stacks off the name of a stack, and

@@ -97,19 +97,33 @@ func (e *Engine) PublishAssets(ctx context.Context, s Selection) ([]Published, e
 	if err := sel.checkAssets(); err != nil {
 		return nil, err
 	}
-	account, err := e.account(ctx)
+	if err := e.checkAccounts(ctx, sel); err != nil {
+		return nil, err
+	}
+	if err := sel.each(func(p *portion) error { return p.e.redirectPublished(ctx, p.selected) }); err != nil {
+		return nil, err
+	}
+	var done []Published
+	var faults []error
+	for _, p := range sel.portions {
+		published, err := p.publish(ctx)
+		done, faults = append(done, published...), append(faults, err)
+		if p.e.config.Window.Interrupted() {
+			break
+		}
+	}
+	return done, joined(nonNil(faults...))
+}
+
+// publish publishes what the stacks of one account need.
+func (p *portion) publish(ctx context.Context) ([]Published, error) {
+	account, err := p.e.account(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := sel.inAccount(account); err != nil {
-		return nil, err
-	}
-	if err := e.redirectPublished(ctx, sel); err != nil {
 		return nil, err
 	}
 	var all []Published
 	seen := map[string]bool{}
-	for _, t := range sel.targets {
+	for _, t := range p.targets {
 		assets, err := asset.All(t.Assets, asset.Environment{Stack: t.Name, AccountID: account, Region: t.Region})
 		if err != nil {
 			return nil, err
@@ -121,7 +135,7 @@ func (e *Engine) PublishAssets(ctx context.Context, s Selection) ([]Published, e
 			seen[a.URL()] = true
 		}
 	}
-	return e.publishAll(ctx, e.publisher(account), all)
+	return p.e.publishAll(ctx, p.e.publisher(account), all)
 }
 
 func (e *Engine) publishAll(ctx context.Context, publisher *asset.Publisher, all []Published) ([]Published, error) {

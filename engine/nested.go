@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/org/cdkd-action/engine/provider"
-	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
@@ -142,7 +141,7 @@ func (n *nested) child(t target) *deployment {
 	d := &deployment{
 		e: p.e, t: t, opt: p.opt, store: p.store, runID: p.runID, run: p.run, custody: p.custody, history: p.history, assets: p.assets,
 		place: p.store.Stack(t.Name, t.Region),
-		res:   &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+		res:   p.e.resultOf(t),
 	}
 	d.unprotect, d.purge = p.unprotect, p.purge
 	d.router = p.e.router(d)
@@ -198,7 +197,7 @@ func (n *nested) adopt(d *deployment) {
 	c.Skipped += n2.Skipped
 	c.Failed += n2.Failed
 	c.Unchanged += n2.Unchanged
-	d.res, d.others = &result.Stack{Name: d.t.Name, Region: d.t.Region, DisplayName: d.t.DisplayName}, 0
+	d.res, d.others = d.e.resultOf(d.t), 0
 }
 
 // nestedParameters are the values that a nested stack is given, as text.

@@ -24,7 +24,7 @@ func (d *deployment) noteAhead(ctx context.Context, ops []state.OpenOperation) {
 		if op.ResourceType == nestedType || isCustom(op.ResourceType) {
 			continue
 		}
-		op.Stage, op.StartedAt, op.RoleARN = state.StageSent, now().UnixMilli(), d.opt.RoleARN
+		op.Stage, op.StartedAt, op.RoleARN = state.StageSent, now().UnixMilli(), d.e.config.RoleARN
 		noted = append(noted, &flight{op: op, noted: true})
 	}
 	if noted == nil {

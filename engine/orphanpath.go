@@ -73,13 +73,12 @@ func (e *Engine) OrphanPaths(ctx context.Context, opt OrphanPathOptions) (*Orpha
 	if err != nil {
 		return nil, err
 	}
-	account, err := e.account(ctx)
-	if err != nil {
+	own := sel.of(t)
+	own.targets = []target{t}
+	if err := e.checkAccounts(ctx, &selected{portions: []*portion{own}}); err != nil {
 		return nil, err
 	}
-	if err := (&selected{targets: []target{t}}).inAccount(account); err != nil {
-		return nil, err
-	}
+	e = own.e
 	store, err := e.open(ctx)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func (d *deployment) overwritten(logicalID string, by *state.Resource) {
 	}
 	d.noteHalf(state.OpenOperation{
 		LogicalID: logicalID, ResourceType: row.ResourceType, ChangeType: state.OpUpdate, Stage: state.StageSent, PhysicalID: row.PhysicalID,
-		Previous: row, Properties: by.Properties, ProvisionedBy: row.ProvisionedBy, StartedAt: now().UnixMilli(), RoleARN: d.opt.RoleARN,
+		Previous: row, Properties: by.Properties, ProvisionedBy: row.ProvisionedBy, StartedAt: now().UnixMilli(), RoleARN: d.e.config.RoleARN,
 	})
 }
 

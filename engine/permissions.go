@@ -99,7 +99,7 @@ func (n *needs) leaveOut(sel *selected) error {
 		}
 	}
 	if ours == nil {
-		return sel.inAccount(n.account)
+		return sel.inAccount(n.account, nil)
 	}
 	sel.targets = ours
 	return nil

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine/provider"
-	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/value"
@@ -114,7 +113,7 @@ func (e *Engine) refresh(ctx context.Context, store *state.Store, ref state.Ref,
 func (e *Engine) recordedDeployment(store *state.Store, ref state.Ref) *deployment {
 	d := &deployment{
 		e: e, t: target{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack}, store: store,
-		place: store.Stack(ref.Stack, ref.Region), res: &result.Stack{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack},
+		place: store.Stack(ref.Stack, ref.Region), res: e.resultOf(target{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack}),
 	}
 	d.router = e.router(d)
 	return d

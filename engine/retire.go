@@ -62,7 +62,7 @@ func (d *deployment) enterDue() {
 		d.pending.mu.Lock()
 		d.pending.let = append(d.pending.let, state.OpenOperation{
 			LogicalID: b.t.parentLogicalID, ResourceType: nestedType, ChangeType: state.OpUpdate, Stage: state.StageAccepted,
-			PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy, StartedAt: now().UnixMilli(), RoleARN: d.opt.RoleARN,
+			PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy, StartedAt: now().UnixMilli(), RoleARN: d.e.config.RoleARN,
 		})
 		d.pending.mu.Unlock()
 	}

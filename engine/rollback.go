@@ -14,7 +14,7 @@ func (d *deployment) segment(reason state.Reason) *state.Segment {
 	defer d.mu.Unlock()
 	return &state.Segment{
 		RunID: d.runID, Timestamp: now().UnixMilli(), Reason: reason, InitialDeploy: d.initial,
-		RoleARN: d.opt.RoleARN, EngineVersion: d.e.config.Version,
+		RoleARN: d.e.config.RoleARN, EngineVersion: d.e.config.Version,
 		Operations: slices.Clone(d.completed), Failed: slices.Clone(d.failed),
 	}
 }

@@ -33,7 +33,6 @@ type RollbackOptions struct {
 	// Consent, when set, is asked with what would be undone.
 	Consent func(stack string, p *plan.Plan) bool
 
-	RoleARN         string
 	LockWait        time.Duration
 	ResourceTimeout time.Duration
 	TypeTimeouts    map[string]time.Duration // as in DeployOptions
@@ -67,8 +66,8 @@ func (e *Engine) Rollback(ctx context.Context, opt RollbackOptions) (*result.Run
 	t := target{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack}
 	d := &deployment{
 		e: e, t: t, store: store, runID: run.RunID, place: store.Stack(t.Name, t.Region),
-		opt: DeployOptions{RoleARN: opt.RoleARN, SkipFinalSnapshot: opt.SkipFinalSnapshot, LockWait: opt.LockWait, ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency},
-		res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+		opt: DeployOptions{SkipFinalSnapshot: opt.SkipFinalSnapshot, LockWait: opt.LockWait, ResourceTimeout: opt.ResourceTimeout, TypeTimeouts: opt.TypeTimeouts, Concurrency: opt.Concurrency},
+		res: e.resultOf(t),
 	}
 	d.router = e.router(d)
 	run.Add(d.finished(d.rollBack(work, opt)))
@@ -221,7 +220,7 @@ func (d *deployment) rollBack(ctx context.Context, opt RollbackOptions) (err err
 	d.res.Plan, d.res.Changed = d.Plan, true
 	d.observe(Event{Kind: StackPlanned, Plan: d.Plan})
 	for _, g := range journal.Segments {
-		if g.RoleARN != "" && g.RoleARN != opt.RoleARN {
+		if g.RoleARN != "" && g.RoleARN != d.e.config.RoleARN {
 			d.warn("the deploy that is rolled back used the role %s, this run does not", g.RoleARN)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/org/cdkd-action/engine/provider"
-	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/secret"
 	"github.com/org/cdkd-action/engine/state"
 	"github.com/org/cdkd-action/engine/template"
@@ -48,13 +47,14 @@ func (s *Scrubbed) Clean() bool { return len(s.Found)+len(s.Keys)+s.Versions == 
 func (e *Engine) Scrub(ctx context.Context, opt ScrubOptions) ([]Scrubbed, error) {
 	ctx, cancel := e.config.Window.Interruptible(ctx)
 	defer cancel()
-	sel, store, err := e.start(ctx, opt.Selection, opt.Parameters)
+	sel, err := e.start(ctx, opt.Selection, opt.Parameters)
 	if err != nil {
 		return nil, err
 	}
 	var all []*scrubbing
 	for _, t := range sel.targets { // all secrets are known before the first record is judged
-		all = append(all, e.learn(ctx, store, t)...)
+		p := sel.of(t)
+		all = append(all, p.e.learn(ctx, p.store, t)...)
 	}
 	var done []Scrubbed
 	for _, s := range all {
@@ -82,7 +82,7 @@ func (e *Engine) learn(ctx context.Context, store *state.Store, t target) (all [
 	s := &scrubbing{Scrubbed: Scrubbed{Ref: state.Ref{Stack: t.Name, Region: t.Region}}, texts: map[string]template.Resolved{}, written: map[string]*value.Object{}}
 	s.d = &deployment{
 		e: e, t: t, store: store, place: store.Stack(t.Name, t.Region),
-		res: &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName},
+		res: e.resultOf(t),
 	}
 	s.d.router = e.router(s.d)
 	nested, err := s.learn(ctx)

@@ -33,7 +33,7 @@ func flightKey(logicalID, changeType string) string { return changeType + " " + 
 // depart notes that an operation begins.
 func (d *deployment) depart(req *provider.Request, op state.OpenOperation) *flight {
 	op.LogicalID, op.ResourceType, op.Stage = req.LogicalID, req.Type, state.StageSent
-	op.StartedAt, op.RoleARN = now().UnixMilli(), d.opt.RoleARN
+	op.StartedAt, op.RoleARN = now().UnixMilli(), d.e.config.RoleARN
 	f := &flight{op: op, req: req}
 	d.pending.mu.Lock()
 	defer d.pending.mu.Unlock()

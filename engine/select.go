@@ -36,12 +36,14 @@ type selected struct {
 
 	apart []idle // the app's stacks that are not selected
 
+	portions []*portion // one for each account
+
 	described map[string]map[string]provider.Description // types that only AWS knows, by region; set by preflight
 }
 
 // start reads and checks everything that can be checked without writing, and
 // opens the state bucket beside it.
-func (e *Engine) start(ctx context.Context, s Selection, parameters map[string]string) (*selected, *state.Store, error) {
+func (e *Engine) start(ctx context.Context, s Selection, parameters map[string]string) (*selected, error) {
 	var wg routine.Group
 	var store *state.Store
 	var storeErr error
@@ -52,17 +54,23 @@ func (e *Engine) start(ctx context.Context, s Selection, parameters map[string]s
 	if err != nil {
 		cancel() // nothing will be done with the bucket
 		wg.Wait()
-		return nil, nil, err
+		return nil, err
 	}
 	wg.Wait()
-	if storeErr != nil {
-		return nil, nil, storeErr
+	if own := sel.portionOf(e); own != nil && storeErr != nil {
+		return nil, storeErr
+	} else if own != nil {
+		own.store = store
 	}
-	account, err := e.account(ctx)
-	if err != nil {
-		return nil, nil, err
+	if err := e.checkAccounts(ctx, sel); err != nil {
+		return nil, err
 	}
-	return sel, store, sel.inAccount(account)
+	return sel, sel.each(func(p *portion) (err error) {
+		if p.store == nil {
+			p.store, err = p.e.open(ctx)
+		}
+		return err
+	})
 }
 
 // Beside opens the state bucket beside the work that makes an assembly, so that it
@@ -131,6 +139,7 @@ func (e *Engine) selectStacks(s Selection, parameters map[string]string) (*selec
 			sel.apart = append(sel.apart, e.targetOf(stack, parameters).idle())
 		}
 	}
+	e.divide(sel)
 	return sel, nil
 }
 
@@ -186,30 +195,6 @@ func (e *Engine) messages(stacks []*assembly.Stack, selection Selection) error {
 	}
 }
 
-// inAccount refuses stacks that are made for another account.
-func (s *selected) inAccount(account string) error {
-	var ours, other []string
-	for _, t := range s.targets {
-		if t.elsewhere(account) {
-			other = append(other, fmt.Sprintf("%s is for account %s", t.Name, t.account))
-		} else {
-			ours = append(ours, t.Name)
-		}
-	}
-	if other == nil {
-		return nil
-	}
-	next := "use credentials of that account, or select other stacks"
-	if ours != nil {
-		next = "make a step for each account, with credentials of it and its stacks alone (stacks, exclusively: true); here that is " + strings.Join(ours, ", ")
-	}
-	return &InputError{
-		What: fmt.Sprintf("the credentials are of account %s, but %s", account, strings.Join(other, ", ")),
-		Next: next,
-		Page: guide.WrongAccount,
-	}
-}
-
 // eachStack works on the stacks in dependency order, side by side where they
 // are independent, and collects their results in the order of the assembly. A
 // stack of which there is no result is worked on again when the others are done.
@@ -255,7 +240,7 @@ func (e *Engine) eachStack(sel *selected, limit int, run *result.Run, work func(
 	ending.Wait()
 	for i, t := range sel.targets {
 		if results[i] == nil {
-			results[i] = e.notStarted(t, outcomes[t.key()])
+			results[i] = sel.of(t).e.notStarted(t, outcomes[t.key()])
 		}
 		if t.source != nil {
 			for j := range results[i].Failures {
@@ -268,9 +253,15 @@ func (e *Engine) eachStack(sel *selected, limit int, run *result.Run, work func(
 	}
 }
 
+// resultOf is the result of a stack, of which nothing is known yet.
+func (e *Engine) resultOf(t target) *result.Stack {
+	return &result.Stack{Name: t.Name, Region: t.Region, Account: e.named, DisplayName: t.DisplayName}
+}
+
 // notStarted is the result of a stack that was not worked on.
 func (e *Engine) notStarted(t target, o graph.Outcome) *result.Stack {
-	s := &result.Stack{Name: t.Name, Region: t.Region, DisplayName: t.DisplayName, Outcome: result.Failed, Reason: result.ReasonResource}
+	s := e.resultOf(t)
+	s.Outcome, s.Reason = result.Failed, result.ReasonResource
 	switch {
 	case o.Err != nil:
 		e.explain(o.Err)

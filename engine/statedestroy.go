@@ -55,7 +55,8 @@ func (e *Engine) StateDestroy(ctx context.Context, stacks RecordSelection, opt D
 	if err != nil {
 		return run, e.end(run, err)
 	}
-	e.takeDownAll(work, sel, store, run, opt)
+	e.alone(sel, store)
+	e.takeDownAll(work, sel, run, opt)
 	e.config.Window.Seal()
 	return run, e.end(run, nil)
 }

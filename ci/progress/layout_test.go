@@ -16,7 +16,7 @@ func table() *Table {
 	return New(func(text string) string { return text }, func() {})
 }
 
-func shop(id string) Key { return Key{"Shop", "eu-west-1", id} }
+func shop(id string) Key { return Key{Stack: "Shop", Region: "eu-west-1", LogicalID: id} }
 
 // busy is a table in the middle of a deploy.
 func busy() *Table {
@@ -41,11 +41,11 @@ func TestFrame(t *testing.T) {
 	stopped.Stop()
 	stopped.Expect(Key{Stack: "Other"}, []string{"Never"})
 	over := busy()
-	over.Begin(Key{"Shop~Child", "eu-west-1", "Inner"}, "AWS::SNS::Topic", "create", begin)
+	over.Begin(Key{Stack: "Shop~Child", Region: "eu-west-1", LogicalID: "Inner"}, "AWS::SNS::Topic", "create", begin)
 	over.Close(Key{Stack: "Shop", Region: "eu-west-1"})
 	wide := table()
-	wide.Begin(Key{"店", "", "注文キュー"}, "Custom::注文", "create", begin)
-	wide.Begin(Key{"Shop", "", "Queue"}, "AWS::SQS::Queue", "create", begin)
+	wide.Begin(Key{Stack: "店", Region: "", LogicalID: "注文キュー"}, "Custom::注文", "create", begin)
+	wide.Begin(Key{Stack: "Shop", Region: "", LogicalID: "Queue"}, "AWS::SQS::Queue", "create", begin)
 
 	tests := []struct {
 		name          string
@@ -118,7 +118,7 @@ func TestFrame(t *testing.T) {
 func TestFrameFitsEveryTerminal(t *testing.T) {
 	table := table()
 	for i := range 12 {
-		k := Key{strings.Repeat("Stack", i%4+1), "", fmt.Sprintf("%s%d", strings.Repeat("注文🛒é", i%5), i)}
+		k := Key{Stack: strings.Repeat("Stack", i%4+1), LogicalID: fmt.Sprintf("%s%d", strings.Repeat("注文🛒é", i%5), i)}
 		table.Begin(k, strings.Repeat("AWS::Some::Thing", i%3+1), "rollback replacement", begin)
 		table.Note(k, strings.Repeat("待つ", i))
 	}

@@ -10,9 +10,9 @@ import (
 
 // A Key is what something is done to: a resource, or, without a logical id, a
 // stack.
-type Key struct{ Stack, Region, LogicalID string }
+type Key struct{ Stack, Region, Account, LogicalID string }
 
-func (k Key) stack() Key { return Key{Stack: k.Stack, Region: k.Region} }
+func (k Key) stack() Key { return Key{Stack: k.Stack, Region: k.Region, Account: k.Account} }
 
 // A Table is what is under way, and how much is done and still waits. Its
 // methods are safe for concurrent use and return at once. A nil Table takes
@@ -173,7 +173,8 @@ func (t *Table) expect(stack Key, logicalIDs []string) {
 		return
 	}
 	for _, id := range logicalIDs {
-		k := Key{stack.Stack, stack.Region, id}
+		k := stack
+		k.LogicalID = id
 		if t.row(k) == nil {
 			t.waiting[k] = true
 		}

@@ -139,7 +139,7 @@ func DriftedStackText(run *result.DriftRun, s *result.DriftedStack) string {
 }
 
 func (t *lines) driftedStack(run *result.DriftRun, s *result.DriftedStack) {
-	name := oneLine(s.Name) + " in " + oneLine(s.Region)
+	name := oneLine(s.Name) + " in " + oneLine(s.Place())
 	if s.Message != "" {
 		*t = append(*t, messageText(s.Message, s.Remedy, "Stack "+name+": ")...)
 		if s.Resources == nil {
@@ -211,6 +211,7 @@ func DriftJSON(run *result.DriftRun) (string, error) {
 	setText(o, "page", run.Page)
 	o.Set("stacks", list(run.Stacks, func(s *result.DriftedStack) *value.Object {
 		n := value.NewObject("stackName", s.Name, "region", s.Region, "outcome", string(s.Outcome), "drifted", s.Drifted())
+		setText(n, "account", s.Account)
 		setText(n, "message", s.Message)
 		setText(n, "remedy", s.Remedy)
 		setText(n, "page", s.Page)
@@ -266,7 +267,7 @@ func DriftMarkdown(run *result.DriftRun) string {
 	p.message(run.Message, run.Remedy)
 	for _, s := range run.Stacks {
 		if s.Drifted() || s.Incomparable() || len(run.Stacks) > 1 {
-			p.line("#### " + code(s.Name) + " in " + code(s.Region))
+			p.line("#### " + code(s.Name) + " in " + placeOf(s.Region, s.Account))
 		}
 		p.driftedStack(run, s)
 	}
@@ -276,7 +277,7 @@ func DriftMarkdown(run *result.DriftRun) string {
 
 // DriftIssueTitle names the issue about a stack's drift.
 func DriftIssueTitle(s *result.DriftedStack) string {
-	return "Drift: " + oneLine(s.Name) + " in " + oneLine(s.Region) + " is not as deployed"
+	return "Drift: " + oneLine(s.Name) + " in " + oneLine(s.Place()) + " is not as deployed"
 }
 
 // DriftIssue renders what an issue says about one stack, or, when it is as
@@ -288,11 +289,11 @@ func DriftIssue(run *result.DriftRun, s *result.DriftedStack, runURL string) str
 		by = ", says [this run](" + runURL + ")"
 	}
 	if s.Outcome == result.NoChange || s.Outcome == result.Success {
-		return "Stack " + code(s.Name) + " in " + code(s.Region) + " is as recorded again" + by + ".\n"
+		return "Stack " + code(s.Name) + " in " + placeOf(s.Region, s.Account) + " is as recorded again" + by + ".\n"
 	}
 	p := &page{}
 	one := &result.DriftRun{Mode: run.Mode, DryRun: run.DryRun, ShowValues: run.ShowValues, Outcome: s.Outcome, Stacks: []*result.DriftedStack{s}}
-	p.line(sentence(driftTitle(one, code)) + " in " + code(s.Region) + by + ".")
+	p.line(sentence(driftTitle(one, code)) + " in " + placeOf(s.Region, s.Account) + by + ".")
 	p.driftedStack(one, s)
 	p.line("**What to do:** run the command `drift` with `revert` to make it what was deployed, or with `accept` to record what is, " +
 		"and change the app where that is to stay. This issue is kept up to date, and closed when the stack is as recorded again.")

@@ -42,6 +42,7 @@ func JSON(run *result.Run) (string, error) {
 
 func stackNode(s *result.Stack) (*value.Object, error) {
 	o := value.NewObject("stack", s.Name, "region", s.Region, "outcome", string(s.Outcome))
+	setText(o, "account", s.Account)
 	setText(o, "failureReason", string(s.Reason))
 	setText(o, "message", s.Message)
 	setText(o, "remedy", s.Remedy)

@@ -46,7 +46,7 @@ func Text(run *result.Run) string {
 
 func stackText(s *result.Stack) string {
 	var b strings.Builder
-	name := oneLine(s.Name) + " in " + oneLine(s.Region)
+	name := oneLine(s.Name) + " in " + oneLine(s.Place())
 	b.WriteString(messageText(s.Message, s.Remedy, name+": "))
 	for _, f := range s.FailuresBesideLeft() {
 		fmt.Fprintf(&b, "%s: %s of %s (%s) failed\n", name, strings.ToLower(label(f.Action)), oneLine(f.LogicalID), oneLine(f.Type))

@@ -28,8 +28,10 @@ import (
 type Plan struct {
 	Stack  string `json:"stack"`
 	Region string `json:"region"`
-	Digest string `json:"digest"`
-	Rows   []Row  `json:"rows,omitempty"`
+	// Account is "" for that of the credentials.
+	Account string `json:"account,omitempty"`
+	Digest  string `json:"digest"`
+	Rows    []Row  `json:"rows,omitempty"`
 }
 
 // A Row is a resource that changes.
@@ -56,9 +58,11 @@ func Of(run *result.Run, scope string) ([]Plan, error) {
 		if err != nil {
 			return nil, fmt.Errorf("compute the digest of the plan of %s: %w", s.Name, err)
 		}
-		out = append(out, Plan{Stack: s.Name, Region: s.Region, Digest: hex.EncodeToString(digest), Rows: rows(s.Plan, "")})
+		out = append(out, Plan{Stack: s.Name, Region: s.Region, Account: s.Account, Digest: hex.EncodeToString(digest), Rows: rows(s.Plan, "")})
 	}
-	slices.SortFunc(out, func(a, b Plan) int { return cmp.Or(cmp.Compare(a.Stack, b.Stack), cmp.Compare(a.Region, b.Region)) })
+	slices.SortFunc(out, func(a, b Plan) int {
+		return cmp.Or(cmp.Compare(a.Stack, b.Stack), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Account, b.Account))
+	})
 	return out, nil
 }
 
@@ -92,7 +96,7 @@ func Digest(plans []Plan) string {
 		fmt.Fprintln(h, "nothing to do")
 	}
 	for _, p := range plans {
-		fmt.Fprintf(h, "%d:%s%d:%s%s\n", len(p.Stack), p.Stack, len(p.Region), p.Region, p.Digest)
+		fmt.Fprintf(h, "%d:%s%d:%s%s%s\n", len(p.Stack), p.Stack, len(p.Region), p.Region, p.Digest, p.Account)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
@@ -105,7 +109,7 @@ func Difference(reviewed, now []Plan) []string {
 	for _, n := range now {
 		before := -1
 		for i, r := range reviewed {
-			if r.Stack != n.Stack || r.Region != n.Region {
+			if r.Stack != n.Stack || r.Region != n.Region || r.Account != n.Account {
 				continue
 			}
 			if before = i; r.Digest == n.Digest {
@@ -113,6 +117,9 @@ func Difference(reviewed, now []Plan) []string {
 			}
 		}
 		name := n.Stack + " in " + n.Region
+		if n.Account != "" {
+			name += " of account " + n.Account
+		}
 		switch {
 		case before < 0:
 			out = append(out, name+": was not to be changed when it was reviewed, or was not reviewed")

@@ -55,7 +55,7 @@ func (s *step) deploy(ctx context.Context) error {
 		DryRun: s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, MakeStorage: s.in.MakeStorage || s.project.Settings.Value("autoAssetStorage") == true,
 		DeclaredOrder: !s.in.AggressiveVPC, NoCloudFormationExports: !s.in.CFNFallback,
 		NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt, Wait: waitModes[s.in.Wait],
-		RoleARN: s.in.RoleARN, LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of,
+		LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of,
 		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	})
 	end := s.finish(run)
@@ -117,7 +117,7 @@ func (s *step) destroy(ctx context.Context) error {
 // destroyOptions say how stacks are to be taken down, not which.
 func (s *step) destroyOptions(ctx context.Context) engine.DestroyOptions {
 	opt := engine.DestroyOptions{
-		RemoveProtection: s.in.RemoveProtection, PurgeEvents: s.in.PurgeEvents, SkipFinalSnapshot: s.in.SkipFinalSnapshot, RoleARN: s.in.RoleARN,
+		RemoveProtection: s.in.RemoveProtection, PurgeEvents: s.in.PurgeEvents, SkipFinalSnapshot: s.in.SkipFinalSnapshot,
 		ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of, Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	}
 	if !s.in.Yes {
@@ -137,7 +137,7 @@ func (s *step) consent(ctx context.Context, question string, byDefault bool) fun
 
 func (s *step) rollback(ctx context.Context) error {
 	opt := engine.RollbackOptions{
-		Region: strings.ToLower(s.in.StackRegion), RevertFailed: s.in.RevertFailed, Orphan: s.in.Orphan, RoleARN: s.in.RoleARN,
+		Region: strings.ToLower(s.in.StackRegion), RevertFailed: s.in.RevertFailed, Orphan: s.in.Orphan,
 		DropFailed: s.in.DropFailed, SkipFinalSnapshot: s.in.SkipFinalSnapshot,
 		LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of, Concurrency: s.in.Concurrency,
 	}

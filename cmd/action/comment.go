@@ -74,7 +74,7 @@ func (s *step) app() string { return s.in.WorkingDirectory + "\x00" + s.in.App }
 // which stacks they work on, and where.
 func (s *step) leg() (id, name string) {
 	stacks := slices.Sorted(slices.Values(s.in.Stacks))
-	all := append(stacks, "\x00", fmt.Sprint(s.in.All, s.in.Exclusively), s.in.Region, s.in.RoleARN, s.in.StateBucket, s.in.StatePrefix)
+	all := append(stacks, "\x00", fmt.Sprint(s.in.All, s.in.Exclusively), s.in.Region, strings.Join(s.in.RoleARNs, "\n"), s.in.StateBucket, s.in.StatePrefix)
 	sum := sha256.Sum256([]byte(strings.Join(all, "\x00")))
 	return hex.EncodeToString(sum[:8]), strings.Join(stacks, " ")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/smithy-go/logging"
 
@@ -24,7 +25,7 @@ import (
 
 // newEngine builds the engine that the inputs ask for. It sends no request.
 func (s *step) newEngine(ctx context.Context, owner string) (*engine.Engine, error) {
-	aws, err := s.awsConfig(ctx)
+	accounts, err := s.accounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func (s *step) newEngine(ctx context.Context, owner string) (*engine.Engine, err
 		runs = server + "/" + repo + "/actions/runs"
 	}
 	return engine.New(engine.Config{
-		AWS: aws,
+		AWS: accounts[0].AWS, RoleARN: accounts[0].RoleARN, Others: accounts[1:],
 		Bucket: state.Wanted{
 			Input:       s.in.StateBucket,
 			Environment: s.surface.Getenv("CDKD_STATE_BUCKET"),
@@ -61,12 +62,23 @@ func (s *step) newEngine(ctx context.Context, owner string) (*engine.Engine, err
 // part of host names.
 var regionName = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
 
-func (s *step) awsConfig(ctx context.Context) (aws.Config, error) {
-	cfg, err := s.sourceConfig(ctx)
-	if err == nil && s.in.RoleARN != "" {
-		s.assumeRole(ctx, &cfg)
+// accounts are those that the step works in: the one of its credentials, or that of
+// each role to assume with them.
+func (s *step) accounts(ctx context.Context) (all []engine.Account, err error) {
+	source, err := s.sourceConfig(ctx)
+	if err != nil || len(s.in.RoleARNs) == 0 {
+		return []engine.Account{{AWS: source}}, err
 	}
-	return cfg, err
+	for _, roleARN := range s.in.RoleARNs {
+		role, err := arn.Parse(roleARN)
+		if err != nil {
+			return nil, &engine.InputError{What: fmt.Sprintf("role-arn: %q is no ARN", roleARN), Next: "name a role like arn:aws:iam::111122223333:role/deploy"}
+		}
+		cfg := source.Copy()
+		s.assumeRole(ctx, &cfg, roleARN)
+		all = append(all, engine.Account{ID: role.AccountID, AWS: cfg, RoleARN: roleARN})
+	}
+	return all, nil
 }
 
 // sourceConfig is the configuration with the credentials at hand, before a role
@@ -135,7 +147,7 @@ func (s *step) assembly(ctx context.Context, state bool) (string, error) {
 	var made *synth.Result
 	options := synth.Options{
 		Command: app.Command, Dir: dir, Output: output, Context: s.project.Context, Overrides: overrides,
-		Region: s.engine.Region(), Account: s.engine.Account, Config: s.engine.ConfigOf,
+		Region: s.engine.Region(), Account: s.engine.Account, Config: s.engine.ConfigIn,
 		Environ: os.Environ(), Stdout: s.children, Stderr: s.children,
 		Environment: synth.EnvironmentOptions{Keep: s.in.SynthKeepEnv, Remove: s.in.SynthRemoveEnv, NoCredentials: !s.in.SynthCredentials},
 		Validate:    s.in.SynthValidation, Timeout: s.in.SynthTimeout,

@@ -17,18 +17,18 @@ import (
 
 const sessionName = "cdkd-action"
 
-// assumeRole lets a configuration work as the role of the input role-arn. The
-// session is renewed before it ends, for as long as the run takes.
-func (s *step) assumeRole(ctx context.Context, cfg *aws.Config) {
+// assumeRole lets a configuration work as a role. The session is renewed before it
+// ends, for as long as the run takes.
+func (s *step) assumeRole(ctx context.Context, cfg *aws.Config, roleARN string) {
 	if cfg.Region == "" {
 		cfg.Region = "us-east-1" // of the STS that is asked
 	}
 	var role aws.CredentialsProvider
 	if s.hasIDToken() {
-		role = stscreds.NewWebIdentityRoleProvider(sts.NewFromConfig(*cfg), s.in.RoleARN, &idToken{ctx: ctx, s: s},
+		role = stscreds.NewWebIdentityRoleProvider(sts.NewFromConfig(*cfg), roleARN, &idToken{ctx: ctx, s: s, roleARN: roleARN},
 			func(o *stscreds.WebIdentityRoleOptions) { o.RoleSessionName = sessionName })
 	} else {
-		role = stscreds.NewAssumeRoleProvider(sts.NewFromConfig(*cfg), s.in.RoleARN,
+		role = stscreds.NewAssumeRoleProvider(sts.NewFromConfig(*cfg), roleARN,
 			func(o *stscreds.AssumeRoleOptions) { o.RoleSessionName = sessionName })
 	}
 	cfg.Credentials = aws.NewCredentialsCache(role, func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = 5 * time.Minute })
@@ -52,7 +52,7 @@ func (s *step) givenCredentials() bool {
 // any, there is no token for the role, and the machine has none of its own.
 // Credentials that AWS refuses are another matter.
 func (s *step) withoutCredentials(ctx context.Context) bool {
-	if s.givenCredentials() || s.in.RoleARN != "" && s.hasIDToken() {
+	if s.givenCredentials() || len(s.in.RoleARNs) > 0 && s.hasIDToken() {
 		return false
 	}
 	ctx, cancel := s.window.Interruptible(ctx)
@@ -72,8 +72,9 @@ func (s *step) withoutCredentials(ctx context.Context) bool {
 // one, and each request that goes without credentials would ask again.
 // https://docs.github.com/en/actions/reference/security/oidc
 type idToken struct {
-	ctx context.Context
-	s   *step
+	ctx     context.Context
+	s       *step
+	roleARN string
 
 	mu      sync.Mutex
 	given   bool
@@ -88,7 +89,7 @@ func (t *idToken) GetIdentityToken() ([]byte, error) {
 		return nil, t.refused
 	}
 	audience := "sts.amazonaws.com"
-	if strings.HasPrefix(t.s.in.RoleARN, "arn:aws-cn:") {
+	if strings.HasPrefix(t.roleARN, "arn:aws-cn:") {
 		audience += ".cn"
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), 30*time.Second) // a save after a signal needs credentials too

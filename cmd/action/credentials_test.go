@@ -134,9 +134,8 @@ func TestRoleSessionIsRenewed(t *testing.T) {
 				})
 				s := newStep(nil, ci.New(environ, io.Discard, io.Discard))
 				s.in = &ci.Inputs{}
-				s.in.RoleARN = "arn:aws:iam::123456789012:role/deploy"
 				cfg := aws.Config{Region: "us-east-1", HTTPClient: client, Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", "")}
-				s.assumeRole(t.Context(), &cfg)
+				s.assumeRole(t.Context(), &cfg, "arn:aws:iam::123456789012:role/deploy")
 				for _, at := range []struct {
 					after time.Duration
 					want  string

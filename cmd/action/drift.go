@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 func (s *step) drift(ctx context.Context) error {
 	opt := engine.DriftOptions{
 		Recorded: engine.RecordSelection{Stacks: s.in.Stacks, All: s.in.All, Region: strings.ToLower(s.in.StackRegion)},
-		DryRun:   s.in.DryRun, RoleARN: s.in.RoleARN, Concurrency: s.in.Concurrency, ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of,
+		DryRun:   s.in.DryRun, Concurrency: s.in.Concurrency, ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of,
 	}
 	question := "Record of stack %s what is in AWS?"
 	switch {
@@ -70,7 +71,7 @@ func (s *step) annotateDrift(run *result.DriftRun) {
 		explain("cdkd-action", run.Message, run.Remedy, run.Page)
 	}
 	for _, st := range run.Stacks {
-		title := "Stack " + st.Name + " (" + st.Region + ")"
+		title := "Stack " + st.Name + " (" + st.Place() + ")"
 		if st.Message != "" {
 			explain(title, st.Message, st.Remedy, st.Page)
 		} else if code := st.Outcome.ExitCode(); code != 0 {
@@ -112,7 +113,7 @@ func (s *step) keepDriftIssues(ctx context.Context, run *result.DriftRun) {
 			continue // what could not be compared may be either
 		}
 		issue := github.Issue{
-			Subject: strings.Join([]string{"drift", account, st.Region, s.in.StatePrefix, st.Name}, "\x00"),
+			Subject: strings.Join([]string{"drift", cmp.Or(st.Account, account), st.Region, s.in.StatePrefix, st.Name}, "\x00"),
 			Title:   s.surface.Redact(report.DriftIssueTitle(st)), Over: clean,
 			Body: s.surface.Redact(report.DriftIssue(run, st, s.runURL())),
 		}

@@ -17,7 +17,7 @@ func (s *step) showsTable() bool {
 // follow keeps the table of what is under way up to date.
 func (s *step) follow(ev engine.Event) {
 	t, k := s.table, key(ev)
-	stack := progress.Key{Stack: ev.Stack, Region: ev.Region}
+	stack := progress.Key{Stack: ev.Stack, Region: ev.Region, Account: ev.Account}
 	switch ev.Kind {
 	case engine.StackStarted:
 		t.Begin(stack, "", "plan", ev.Time)
@@ -44,7 +44,7 @@ func (s *step) follow(ev engine.Event) {
 }
 
 func key(ev engine.Event) progress.Key {
-	return progress.Key{Stack: ev.Stack, Region: ev.Region, LogicalID: ev.LogicalID}
+	return progress.Key{Stack: ev.Stack, Region: ev.Region, Account: ev.Account, LogicalID: ev.LogicalID}
 }
 
 // begins are the resources of a plan on which something is going to begin.

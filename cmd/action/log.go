@@ -38,14 +38,18 @@ func newLog(w io.Writer, verbose bool) zerolog.Logger {
 // observe logs what happens, and writes a stack's outputs when it is done.
 func (s *step) observe(ev engine.Event) {
 	if s.memory != nil {
-		s.memory.observe(ev, s.engine.StateBucket)
+		s.memory.observe(ev, s.engine)
 	}
 	s.follow(ev)
 	log, line := s.log.Info(), ""
 	switch ev.Kind {
 	case engine.StackStarted:
-		s.bucketTold.Do(func() { log.Msg("the state is in bucket " + report.Line(s.engine.StateBucket())); log = s.log.Info() })
 		line = "started in " + ev.Region
+		if bucket := report.Line(s.engine.StateBucket(ev.Account)); ev.Account != "" {
+			line += " of account " + ev.Account + "; its state is in bucket " + bucket
+		} else {
+			s.bucketTold.Do(func() { log.Msg("the state is in bucket " + bucket); log = s.log.Info() })
+		}
 	case engine.StackPlanned:
 		line = report.Summary(ev.Plan)
 	case engine.StackFinished:

@@ -35,7 +35,7 @@ type memory struct {
 	check   func(error)
 
 	mu     sync.Mutex
-	stacks []state.Ref
+	stacks []engine.Locked
 }
 
 func (m *memory) keep(name, value string) { m.check(m.surface.SaveState(name, value)) }
@@ -53,19 +53,19 @@ func (m *memory) interrupted(at time.Time) {
 }
 
 // observe keeps what events tell.
-func (m *memory) observe(ev engine.Event, bucket func() string) {
+func (m *memory) observe(ev engine.Event, e *engine.Engine) {
 	switch ev.Kind {
 	case engine.RunStarted:
 		m.keep(keptRun, ev.Text)
 	case engine.LockRequested:
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		ref := state.Ref{Stack: ev.Stack, Region: ev.Region}
+		ref := engine.Locked{Ref: state.Ref{Stack: ev.Stack, Region: ev.Region}, Account: ev.Account}
 		if slices.Contains(m.stacks, ref) {
 			return
 		}
-		if len(m.stacks) == 0 {
-			m.keep(keptBucket, bucket())
+		if ev.Account == "" && !slices.ContainsFunc(m.stacks, func(s engine.Locked) bool { return s.Account == "" }) {
+			m.keep(keptBucket, e.StateBucket(""))
 		}
 		m.stacks = append(m.stacks, ref)
 		text, err := json.Marshal(m.stacks)
@@ -77,7 +77,7 @@ func (m *memory) observe(ev engine.Event, bucket func() string) {
 // A memento is what the post step finds kept.
 type memento struct {
 	owner, container, run, bucket string
-	stacks                        []state.Ref
+	stacks                        []engine.Locked
 	interrupted                   time.Time // zero: it was not, as far as is known
 	reported, ended               bool
 	deployment                    int64 // 0: none is open

@@ -174,9 +174,9 @@ func (s *step) tellOfPost(kept memento, message, remedy string, left []engine.Af
 	}
 	news := left == nil && len(kept.stacks) > 0
 	for _, ref := range kept.stacks {
-		st := &result.Stack{Name: ref.Stack, Region: ref.Region, DisplayName: ref.Stack, Outcome: result.Cancelled, Message: message, Remedy: remedy, Page: guide.Interrupted.URL(version)}
+		st := &result.Stack{Name: ref.Stack, Region: ref.Region, Account: ref.Account, DisplayName: ref.Stack, Outcome: result.Cancelled, Message: message, Remedy: remedy, Page: guide.Interrupted.URL(version)}
 		for _, a := range left {
-			if a.Ref == ref {
+			if a.Locked == ref {
 				news = s.tellOfStack(st, a) || news
 			}
 		}

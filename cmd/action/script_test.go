@@ -101,6 +101,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"github":              onGitHub,
 	"comment":             comment,
 	"pull":                pull,
+	"organization":        organization,
 	"issue":               issue,
 	"deployment":          deployment,
 	"forget":              func(ts *testscript.TestScript, _ bool, _ []string) { awsOf(ts).ClearLog() },

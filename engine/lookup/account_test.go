@@ -52,8 +52,8 @@ func account(t *testing.T) (*sandbox.Sandbox, aws.Config, *lookup.Source) {
 		}
 	})
 	cfg := s.Config()
-	cfg.HTTPClient = at(s.URL).Config("").HTTPClient
-	return s, cfg, &lookup.Source{Region: cfg.Region, Config: func(region string) aws.Config {
+	cfg.HTTPClient = at(s.URL).Config("", "").HTTPClient
+	return s, cfg, &lookup.Source{Region: cfg.Region, Config: func(_, region string) aws.Config {
 		c := cfg.Copy()
 		c.Region = region
 		return c

@@ -28,8 +28,8 @@ const parallel = 8
 
 // A Source is where answers come from.
 type Source struct {
-	// Config gives the configuration for a region.
-	Config func(region string) aws.Config
+	// Config gives the configuration for an account, which may be "", and a region.
+	Config func(account, region string) aws.Config
 	// Region is that of questions that name none; it may be "".
 	Region string
 }
@@ -117,7 +117,7 @@ func (s *Source) answer(ctx context.Context, q assembly.Missing) (any, error) {
 	if region == "" {
 		return nil, errors.New("no region is known to look in; set the input region or AWS_REGION")
 	}
-	v, err := ask(ctx, s.Config(region), q.Props)
+	v, err := ask(ctx, s.Config(q.Props.String("account"), region), q.Props)
 	if _, none := errors.AsType[*NotFoundError](err); none && q.Props.Value("ignoreErrorOnMissingContext") == true && q.Props.Has("dummyValue") {
 		return q.Props.Value("dummyValue"), nil
 	}

@@ -60,7 +60,7 @@ func (c cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // at gives a source that asks a server, in one attempt.
 func at(url string) *lookup.Source {
-	return &lookup.Source{Region: "eu-west-1", Config: func(region string) aws.Config {
+	return &lookup.Source{Region: "eu-west-1", Config: func(_, region string) aws.Config {
 		return aws.Config{
 			Region: region, BaseEndpoint: &url,
 			Credentials:      credentials.NewStaticCredentialsProvider("AKID", "s", ""),
@@ -327,5 +327,23 @@ func TestAnswersWithoutARegionOrAContext(t *testing.T) {
 	a := at("http://127.0.0.1:1").Answers(ctx, []assembly.Missing{{Key: "k", Provider: "availability-zones", Props: value.NewObject()}})
 	if !errors.Is(a[0].Err, context.Canceled) {
 		t.Errorf("got %v", a[0].Err)
+	}
+}
+
+// A question that names an account is asked with the credentials for that.
+func TestQuestionsAreAskedInTheirAccount(t *testing.T) {
+	for props, want := range map[string]string{
+		`{"account": "222222222222", "region": "eu-west-1"}`: "222222222222 eu-west-1",
+		`{"region": "us-east-1"}`:                            " us-east-1",
+	} {
+		asked := ""
+		s := &lookup.Source{Config: func(account, region string) aws.Config {
+			asked = account + " " + region
+			return aws.Config{Region: region, Credentials: credentials.NewStaticCredentialsProvider("AKID", "s", ""), RetryMaxAttempts: 1,
+				HTTPClient: &http.Client{Transport: http.NewFileTransport(http.Dir(t.TempDir()))}}
+		}}
+		if _, err := ask(t, s, "availability-zones", props); err == nil || asked != want {
+			t.Errorf("%s is asked in %q (%v), want %q", props, asked, err, want)
+		}
 	}
 }

@@ -75,6 +75,7 @@ func (r *DriftRun) Changed() bool {
 // A DriftedStack is a stack that was compared with what AWS says of it.
 type DriftedStack struct {
 	Name, Region string
+	Account      string // "" for the caller's
 	Outcome      Outcome
 	Reason       Reason
 	// Message and Remedy explain why it was not compared, or nothing was done.
@@ -129,3 +130,6 @@ type DriftedResource struct {
 
 // Drifted tells whether it is not as it is recorded.
 func (r *DriftedResource) Drifted() bool { return r.Drift == DriftFound || r.Drift == DriftDeleted }
+
+// Place is as that of Stack.
+func (s *DriftedStack) Place() string { return place(s.Region, s.Account) }

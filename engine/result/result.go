@@ -133,6 +133,7 @@ func (r *Run) Changed() bool {
 // A Stack is what became of one stack.
 type Stack struct {
 	Name, Region string
+	Account      string // "" for the caller's
 	DisplayName  string
 	Outcome      Outcome
 	Reason       Reason
@@ -250,4 +251,15 @@ type Lock struct {
 	Region    string `json:"region"`
 	ExpiresAt int64  `json:"expiresAt"` // Unix milliseconds, 0 when unknown
 	RunURL    string `json:"runUrl,omitempty"`
+}
+
+// Place is where the stack is, in words: its region and, if that is not the caller's,
+// its account.
+func (s *Stack) Place() string { return place(s.Region, s.Account) }
+
+func place(region, account string) string {
+	if account == "" {
+		return region
+	}
+	return region + " of account " + account
 }

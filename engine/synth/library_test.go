@@ -68,7 +68,7 @@ func TestTheLibraryTakesOurAnswers(t *testing.T) {
 	r.Environ = append(r.Environ, "NODE_PATH="+folder)
 	r.Region = "eu-west-1"
 	r.Account = func(context.Context) (string, error) { return "123456789012", nil }
-	r.Config = func(region string) aws.Config {
+	r.Config = func(_, region string) aws.Config {
 		cfg := s.Config()
 		cfg.Region = region
 		return cfg
@@ -93,7 +93,7 @@ func TestTheLibraryTakesOurAnswers(t *testing.T) {
 		t.Errorf("(-want +got)\n%s\nwarnings: %q", diff, r.warnings)
 	}
 	// With what was kept, the app asks nothing.
-	r.Config = func(string) aws.Config {
+	r.Config = func(_, _ string) aws.Config {
 		t.Error("it looks up again what is in cdk.context.json")
 		return s.Config()
 	}

@@ -48,8 +48,9 @@ type Options struct {
 	// Account tells who is calling. An app that is not told, because this fails
 	// or is nil, makes stacks for any account.
 	Account func(context.Context) (string, error)
-	// Config gives the AWS configuration of a region, for lookups.
-	Config func(region string) aws.Config
+	// Config gives the AWS configuration of an account and region, for lookups.
+	// The account may be "" for the caller's, or one without credentials of its own.
+	Config func(account, region string) aws.Config
 
 	// Environ is what the app's environment is made from, usually os.Environ().
 	Environ     []string

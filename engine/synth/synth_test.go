@@ -114,7 +114,7 @@ func (r *run) parameters(t *testing.T, values map[string]string) {
 	}))
 	t.Cleanup(server.Close)
 	r.Region = "eu-west-1"
-	r.Config = func(region string) aws.Config {
+	r.Config = func(_, region string) aws.Config {
 		return aws.Config{
 			Region: region, BaseEndpoint: &server.URL,
 			Credentials: credentials.NewStaticCredentialsProvider("AKID", "s", ""),

@@ -73,6 +73,15 @@ const (
 	PartialWarn PartialMode = "warn" // the step stays green
 )
 
+// OnExportsInUse is what becomes of a deploy that gives up what other stacks import.
+type OnExportsInUse string
+
+// What can become of it.
+const (
+	ExportsRefuse OnExportsInUse = "refuse"
+	ExportsWarn   OnExportsInUse = "warn"
+)
+
 // A WaitMode says which resources a deploy waits for until they are ready.
 type WaitMode string
 
@@ -162,6 +171,7 @@ type Inputs struct {
 	MakeStorage      bool
 	ExpandMacros     bool
 	StrictGetAtt     bool
+	ExportsInUse     OnExportsInUse
 	PinCCAPI         bool
 	CFNFallback      bool
 	AggressiveVPC    bool

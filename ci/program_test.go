@@ -32,7 +32,7 @@ func start(t *testing.T, environ []string, args ...string) (*Inputs, string, err
 // defaults are the inputs of a command that was given nothing.
 func defaults(c Name, change func(*Inputs)) *Inputs {
 	in := &Inputs{
-		Command: c, WorkingDirectory: ".", SynthTimeout: time.Hour, SynthCredentials: true, ExpandMacros: true, StatePrefix: "cdkd", Rollback: true, OnPartial: PartialFail, Wait: WaitDefault, RequireApproval: ApprovalNever,
+		Command: c, WorkingDirectory: ".", SynthTimeout: time.Hour, SynthCredentials: true, ExpandMacros: true, StatePrefix: "cdkd", Rollback: true, OnPartial: PartialFail, Wait: WaitDefault, ExportsInUse: ExportsRefuse, RequireApproval: ApprovalNever,
 		ResourceTimeout: TimeLimit{Each: 30 * time.Minute, Of: map[string]time.Duration{}}, StackConcurrency: 4, AssetPublishConcurrency: 8, ImageBuildConcurrency: 4, CFNFallback: true, AggressiveVPC: true, OwnershipTag: true, Progress: ProgressAuto, Comment: CommentUpdate, CaptureObservedState: true, Assets: true, For: "deploy",
 	}
 	if change != nil {

@@ -33,7 +33,10 @@ type DeployOptions struct {
 	DeclaredOrder bool
 	// NoCloudFormationExports imports nothing from CloudFormation's stacks.
 	NoCloudFormationExports bool
-	StrictGetAtt            bool // an output that cannot be told fails the deploy
+	// GiveUpExports warns of exports that are taken away or changed while other stacks
+	// import them, which is refused otherwise.
+	GiveUpExports bool
+	StrictGetAtt  bool // an output that cannot be told fails the deploy
 	// Baselines has resources read back as they are done, for CaptureBaselines to
 	// have less to do. It must be called, and waits for what is being read.
 	Baselines bool

@@ -18,6 +18,7 @@ type DiffOptions struct {
 	Router     provider.RouterOptions
 	Replacements
 	DeclaredOrder, NoCloudFormationExports bool // as for a deploy
+	GiveUpExports                          bool // as for a deploy
 	NoMacros                               bool // refuse what only CloudFormation can expand
 
 	StackConcurrency int
@@ -53,7 +54,7 @@ func (e *Engine) Diff(ctx context.Context, opt DiffOptions) (*result.Run, error)
 		return run, e.end(run, err)
 	}
 	e.planAll(ctx, sel, opt.StackConcurrency, run, DeployOptions{
-		Router: opt.Router, Replacements: opt.Replacements, DeclaredOrder: opt.DeclaredOrder, NoCloudFormationExports: opt.NoCloudFormationExports,
+		Router: opt.Router, Replacements: opt.Replacements, DeclaredOrder: opt.DeclaredOrder, NoCloudFormationExports: opt.NoCloudFormationExports, GiveUpExports: opt.GiveUpExports,
 	}, nil)
 	return run, e.end(run, nil)
 }

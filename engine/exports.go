@@ -24,6 +24,15 @@ type ExportInUseError struct {
 }
 
 func (e *ExportInUseError) Error() string {
+	text := fmt.Sprintf("stack %s in %s has to keep what other stacks import: %s", e.Stack, e.Region, e.uses())
+	if e.Late {
+		text += "; this could only be told when its resources were done, and what they replace was not deleted"
+	}
+	return text
+}
+
+// uses says what would become of each export, and who imports it.
+func (e *ExportInUseError) uses() string {
 	var parts []string
 	for _, part := range []struct {
 		names []string
@@ -39,11 +48,7 @@ func (e *ExportInUseError) Error() string {
 			parts = append(parts, fmt.Sprintf("%s would be %s, and %s imports it", name, part.what, strings.Join(users, ", ")))
 		}
 	}
-	text := fmt.Sprintf("stack %s in %s has to keep what other stacks import: %s", e.Stack, e.Region, strings.Join(parts, "; "))
-	if e.Late {
-		text += "; this could only be told when its resources were done, and what they replace was not deleted"
-	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 // Remedy says what to do about it.
@@ -74,7 +79,7 @@ func (d *deployment) keepExports(ctx context.Context, record *state.Record) erro
 	}
 	if len(kept) > 0 {
 		inUse.narrow(kept)
-		return inUse
+		return d.overruled(inUse)
 	}
 	if d.opt.DryRun {
 		return nil
@@ -267,7 +272,19 @@ func (d *deployment) holdExports(ctx context.Context) error {
 		return err
 	}
 	inUse.Late = d.changing()
-	return inUse
+	return d.overruled(inUse)
+}
+
+// overruled makes a warning of the refusal where somebody has decided so.
+func (d *deployment) overruled(inUse *ExportInUseError) error {
+	if !d.opt.GiveUpExports {
+		return inUse
+	}
+	text := "what other stacks import is not kept, as exports-in-use says: " + inUse.uses() + "; deploy them next"
+	if !slices.Contains(d.res.Warnings, text) { // the plan may have told it
+		d.warn("%s", text)
+	}
+	return nil
 }
 
 // An evaluated output is what one came to be.

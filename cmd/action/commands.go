@@ -54,7 +54,7 @@ func (s *step) deploy(ctx context.Context) error {
 		SkipFinalSnapshot: s.in.SkipFinalSnapshot, Baselines: baselines,
 		DryRun: s.in.DryRun, NoRollback: !s.in.Rollback, SkipAssets: s.in.SkipAssets, MakeStorage: s.in.MakeStorage || s.project.Settings.Value("autoAssetStorage") == true,
 		DeclaredOrder: !s.in.AggressiveVPC, NoCloudFormationExports: !s.in.CFNFallback,
-		NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt, Wait: waitModes[s.in.Wait],
+		NoMacros: !s.in.ExpandMacros, StrictGetAtt: s.in.StrictGetAtt, GiveUpExports: s.in.ExportsInUse == ci.ExportsWarn, Wait: waitModes[s.in.Wait],
 		LockWait: s.in.LockWait, ResourceTimeout: s.in.ResourceTimeout.Each, TypeTimeouts: s.in.ResourceTimeout.Of,
 		Concurrency: s.in.Concurrency, StackConcurrency: s.in.StackConcurrency,
 	})
@@ -98,7 +98,7 @@ func (s *step) planned(ctx context.Context) (*result.Run, error) {
 	run, _ := s.engine.Diff(ctx, engine.DiffOptions{
 		Selection: sel, Parameters: s.in.Parameters, Router: router, Replacements: s.replacements(),
 		DeclaredOrder: !s.in.AggressiveVPC, NoCloudFormationExports: !s.in.CFNFallback,
-		NoMacros: !s.in.ExpandMacros, StackConcurrency: s.in.StackConcurrency,
+		NoMacros: !s.in.ExpandMacros, GiveUpExports: s.in.ExportsInUse == ci.ExportsWarn, StackConcurrency: s.in.StackConcurrency,
 	})
 	return run, nil
 }

@@ -29,6 +29,7 @@ type Scrubbed struct {
 	Found    []string // where a secret stood in clear, and is an expression or a mask now
 	Keys     []string // where the name of a member holds one, which is not renamed
 	Versions int      // earlier versions of the record, the journal and what is open that hold one
+	Recorded bool     // something is
 	Err      error    // why nothing of it was done, or not all
 }
 
@@ -43,7 +44,9 @@ func (s *Scrubbed) Clean() bool { return len(s.Found)+len(s.Keys)+s.Versions == 
 // deploy, which has a change to make there.
 //
 // Earlier versions of a record that held a secret are removed from the bucket.
-// What keeps one stack from being scrubbed does not keep the others.
+// Where they may not be looked at, or not be removed, the stack is not scrubbed,
+// though its record is. What keeps one stack from being scrubbed does not keep
+// the others.
 func (e *Engine) Scrub(ctx context.Context, opt ScrubOptions) ([]Scrubbed, error) {
 	ctx, cancel := e.config.Window.Interruptible(ctx)
 	defer cancel()
@@ -100,6 +103,7 @@ func (s *scrubbing) learn(ctx context.Context) (nested []target, err error) {
 	if err != nil || record == nil {
 		return nil, err
 	}
+	s.Recorded = true
 	if err := d.identify(ctx, record); err != nil {
 		return nil, err
 	}
@@ -168,10 +172,10 @@ func (s *scrubbing) resolveRecorded(ctx context.Context, record *state.Record) e
 
 func (s *scrubbing) run(ctx context.Context, opt ScrubOptions) error {
 	d := s.d
-	if d.planned == nil {
-		return nil // nothing is recorded
+	if !s.Recorded {
+		return nil
 	}
-	var beside error
+	var beside, versions error // which do not keep the record from being cleaned
 	look := func(record *state.Record) (changed bool, err error) {
 		if record == nil {
 			return false, nil
@@ -181,36 +185,38 @@ func (s *scrubbing) run(ctx context.Context, opt ScrubOptions) error {
 		if changed = len(s.Found) > 0; changed {
 			record.Drop("skippedOutputs")
 		}
-		beside = s.beside(ctx, !opt.DryRun) // does not keep the record from being cleaned
-		s.Versions, err = d.place.EarlierVersions(ctx, s.holds)
-		if is[*state.AccessError](err) {
-			d.warn("whether earlier versions hold a secret could not be looked at: %v", err)
-			err = nil
+		beside, versions = s.beside(ctx, !opt.DryRun), nil
+		if s.Versions, err = d.place.EarlierVersions(ctx, s.holds); err != nil {
+			versions = fmt.Errorf("whether earlier versions hold a secret could not be looked at: %w", err)
 		}
-		return changed, err
+		return changed, nil
+	}
+	purge := func(ctx context.Context) {
+		versions = nil // those that could not be looked at go, too
+		if err := d.place.PurgeVersions(ctx); err != nil {
+			versions = fmt.Errorf("earlier versions that hold a secret stay in the bucket: %w", err)
+		}
 	}
 	if opt.DryRun {
 		record, _, err := d.place.Read(ctx)
 		if err == nil {
 			_, err = look(record)
 		}
-		return errors.Join(err, beside)
+		return errors.Join(err, beside, versions)
 	}
 	err := d.e.amend(ctx, d.place, state.LockOptions{Operation: "scrub", Wait: opt.LockWait}, d.e.recordedDeployment(d.store, s.Ref), func(record *state.Record) (bool, error) {
 		changed, err := look(record)
 		if err == nil && !changed && (len(s.Found) > 0 || s.Versions > 0) {
-			err = d.place.PurgeVersions(ctx)
+			purge(ctx)
 		}
 		return changed, err
 	}, func(ctx context.Context, record *state.Record) {
 		if err := d.store.Exports(d.t.Region).Update(ctx, d.t.Name, record); err != nil {
 			d.warn("%v", err)
 		}
-		if err := d.place.PurgeVersions(ctx); err != nil {
-			d.warn("the version that held a secret stays in the bucket: %v", err)
-		}
+		purge(ctx)
 	})
-	return errors.Join(err, beside)
+	return errors.Join(err, beside, versions)
 }
 
 // beside takes the secrets out of what stands beside the record: the journal, and

@@ -8,6 +8,7 @@ import (
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/report"
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/value"
@@ -52,7 +53,11 @@ func (s *step) scrubbed(all []engine.Scrubbed) error {
 	}
 	s.done(found && !s.in.DryRun)
 	if found {
-		s.surface.Warning(ci.Annotation{Title: "Secrets", Message: "secrets stood in clear in the state bucket; whoever could read it may know them: rotate them", Page: guide.SecretsRecorded.URL(version)})
+		stand := "stood"
+		if s.in.DryRun {
+			stand = "stand"
+		}
+		s.surface.Warning(ci.Annotation{Title: "Secrets", Message: "secrets " + stand + " in clear in the state bucket; whoever could read it may know them: rotate them", Page: guide.SecretsRecorded.URL(version)})
 	}
 	switch {
 	case left != nil:
@@ -78,15 +83,7 @@ func (s *step) failed(reason result.Reason, page guide.Page, message string) err
 func scrubbedText(all []engine.Scrubbed, dryRun bool) string {
 	var b strings.Builder
 	for _, s := range all {
-		done := "replaced"
-		if dryRun {
-			done = "to replace"
-		}
-		if s.Err == nil && s.Clean() {
-			fmt.Fprintf(&b, "%s: no secrets\n", refText(s.Ref))
-			continue
-		}
-		fmt.Fprintf(&b, "%s: %d %s, %d in names, %d earlier versions with secrets\n", refText(s.Ref), len(s.Found), done, len(s.Keys), s.Versions)
+		fmt.Fprintf(&b, "%s: %s\n", refText(s.Ref), scrubbedSummary(s, dryRun))
 		for _, place := range s.Found {
 			fmt.Fprintf(&b, "  %s\n", report.Line(place))
 		}
@@ -95,6 +92,26 @@ func scrubbedText(all []engine.Scrubbed, dryRun bool) string {
 		}
 	}
 	return b.String()
+}
+
+// scrubbedSummary does not say "no secrets" where that is not known, nor where
+// nothing was there to hold any.
+func scrubbedSummary(s engine.Scrubbed, dryRun bool) string {
+	switch {
+	case !s.Recorded && s.Err == nil:
+		return "nothing is recorded"
+	case s.Clean() && s.Err == nil:
+		return "no secrets"
+	case s.Clean():
+		return "not looked through, or not all of it; why is in the log"
+	}
+	done, gone := "replaced", ""
+	if dryRun {
+		done = "to replace"
+	} else if s.Err == nil && s.Versions > 0 {
+		gone = " removed"
+	}
+	return fmt.Sprintf("%d %s, %d in names, %s with secrets%s", len(s.Found), done, len(s.Keys), amount.Of(s.Versions, "earlier version"), gone)
 }
 
 func scrubbedJSON(all []engine.Scrubbed) []any {
@@ -108,7 +125,7 @@ func scrubbedJSON(all []engine.Scrubbed) []any {
 	list := []any{}
 	for _, s := range all {
 		o := value.NewObject("stackName", s.Stack, "region", regionJSON(s.Ref),
-			"found", texts(s.Found), "names", texts(s.Keys), "earlierVersions", value.Int(s.Versions))
+			"recorded", s.Recorded, "found", texts(s.Found), "names", texts(s.Keys), "earlierVersions", value.Int(s.Versions))
 		if s.Err != nil {
 			o.Set("failed", true) // why is in the log
 		}

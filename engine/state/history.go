@@ -159,6 +159,9 @@ func (k *Stack) EarlierVersions(ctx context.Context, wanted func(body []byte) bo
 		found, err := k.earlierVersions(ctx, k.key(name), wanted)
 		n += found
 		errs = append(errs, err)
+		if is[*AccessError](err) {
+			break // who may not look at these may not at the others
+		}
 	}
 	return n, errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 )
 
 const batch = 1000 // the most keys of one DeleteObjects
@@ -30,14 +31,32 @@ func (s *Store) removeVersions(ctx context.Context, ids []types.ObjectIdentifier
 			Delete: &types.Delete{Objects: ids[:n], Quiet: aws.Bool(true)},
 		})
 		if err != nil {
-			return s.failed("delete", "", "s3:DeleteObject", Absent, err)
+			return s.failed("delete", "", deleting(ids[0].VersionId), Absent, err)
 		}
 		for _, e := range out.Errors {
-			errs = append(errs, fmt.Errorf("delete %s: %s: %s", aws.ToString(e.Key), aws.ToString(e.Code), aws.ToString(e.Message)))
+			errs = append(errs, s.undeleted(e))
 		}
 		ids = ids[n:]
 	}
 	return errors.Join(errs...)
+}
+
+// undeleted is why one of several objects stays. S3 answers for each of them, with
+// 200 for all.
+func (s *Store) undeleted(e types.Error) error {
+	key, why := aws.ToString(e.Key), &smithy.GenericAPIError{Code: aws.ToString(e.Code), Message: aws.ToString(e.Message)}
+	if why.Code == "AccessDenied" {
+		return &AccessError{s.bucket, key, deleting(e.VersionId), why}
+	}
+	return &RequestError{s.bucket, key, "delete", why}
+}
+
+// deleting is the permission to delete an object, or one version of it.
+func deleting(version *string) string {
+	if aws.ToString(version) != "" {
+		return "s3:DeleteObjectVersion"
+	}
+	return "s3:DeleteObject"
 }
 
 // purge removes the earlier versions of one object, which a versioned bucket
@@ -103,7 +122,11 @@ var withProperties = [...]string{recordName, journalName, pendingName}
 func (k *Stack) PurgeVersions(ctx context.Context) error {
 	var errs []error
 	for _, name := range withProperties {
-		errs = append(errs, k.store.purge(ctx, k.key(name)))
+		err := k.store.purge(ctx, k.key(name))
+		errs = append(errs, err)
+		if is[*AccessError](err) {
+			break // who may not remove these may not remove the others
+		}
 	}
 	return errors.Join(errs...)
 }

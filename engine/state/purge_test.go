@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -55,7 +56,10 @@ func TestDeletesThatFail(t *testing.T) {
 		w.Write([]byte(`<DeleteResult><Error><Key>a</Key><Code>AccessDenied</Code></Error><Error><Key>b</Key><Code>InternalError</Code></Error></DeleteResult>`))
 	})
 	err := k.store.removeAll(t.Context(), []string{"a", "b", "c"})
-	if err == nil || !strings.Contains(err.Error(), "delete a: AccessDenied") || !strings.Contains(err.Error(), "delete b: InternalError") || strings.Contains(err.Error(), "delete c") {
+	if err == nil || !strings.Contains(err.Error(), "access to a in state bucket") || !strings.Contains(err.Error(), "delete b in state bucket") || strings.Contains(err.Error(), "c in state bucket") {
 		t.Errorf("got %v", err)
+	}
+	if denied, ok := errors.AsType[*AccessError](err); !ok || denied.Key != "a" || denied.Permission != "s3:DeleteObject" {
+		t.Errorf("got %#v, want an AccessError of a", err)
 	}
 }

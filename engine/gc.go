@@ -17,6 +17,7 @@ import (
 	ecrtypes "github.com/aws/aws-sdk-go-v2/service/ecr/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/org/cdkd-action/engine/state"
 )
@@ -311,7 +312,7 @@ func (c *collector) removeObjects(ctx context.Context, batch []Garbage) (kept ma
 	}
 	kept = map[string]error{}
 	for _, f := range out.Errors {
-		kept[aws.ToString(f.Key)] = fmt.Errorf("delete %s: %s: %s", aws.ToString(f.Key), aws.ToString(f.Code), aws.ToString(f.Message))
+		kept[aws.ToString(f.Key)] = fmt.Errorf("delete %s: %w", aws.ToString(f.Key), &smithy.GenericAPIError{Code: aws.ToString(f.Code), Message: aws.ToString(f.Message)})
 	}
 	return kept, nil
 }

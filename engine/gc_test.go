@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/org/cdkd-action/engine"
+	"github.com/org/cdkd-action/engine/guide"
 	"github.com/org/cdkd-action/internal/sandbox"
 )
 
@@ -111,6 +112,26 @@ func TestGC(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.left, left()); diff != "" {
 				t.Errorf("what is left (-want +got):\n%s", diff)
+			}
+		})
+	}
+
+	for what, c := range map[string]struct {
+		fault sandbox.Fault
+		page  guide.Page
+	}{
+		"the account's buckets may not be listed": {sandbox.Fault{Service: "s3", Action: "ListBuckets", Status: 403, Code: "AccessDenied"}, guide.InUse},
+		"one of them may not be looked into":      {sandbox.Fault{Service: "s3", Action: "ListObjectsV2", Mentions: "another", Status: 403, Code: "AccessDenied"}, guide.InUse},
+		"nor may the state bucket":                {sandbox.Fault{Service: "s3", Action: "ListObjectsV2", Mentions: bucket, Status: 403, Code: "AccessDenied"}, guide.StateBucketDenied},
+		"an object may not be deleted": {sandbox.Fault{Service: "s3", Action: "DeleteObjects", Replace: [2]string{"</DeleteResult>",
+			"<Error><Key>nobody's.json</Key><Code>AccessDenied</Code><Message>Access Denied</Message></Error></DeleteResult>"}}, guide.AccessDenied},
+	} {
+		t.Run(what, func(t *testing.T) {
+			e, cloud, _ := setup(t)
+			cloud.S3.AddBucket("another", "us-east-1", "")
+			cloud.AddFault(c.fault)
+			if _, err := e.GC(t.Context(), old); err == nil || engine.Page(err) != c.page {
+				t.Errorf("page %q of error %v, want %q", engine.Page(err), err, c.page)
 			}
 		})
 	}

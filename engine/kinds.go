@@ -116,6 +116,7 @@ var kinds = []kind{
 	{guide.MissingContext, result.ReasonTemplate, is[*assembly.MissingError]},
 	{guide.Template, "", is[*NoAttributeError]},
 
+	{guide.InUse, "", is[*state.UnseenError]}, // whatever kept a bucket that need not be the state's from being looked into
 	{guide.StateBucketForeign, result.ReasonInput, is[*state.ForeignBucketError]},
 	{guide.StateBucketSettings, result.ReasonInput, is[*state.UnconfiguredError]},
 	{guide.NoStateBucket, result.ReasonInput, is[*state.NoBucketError]},
@@ -128,7 +129,6 @@ var kinds = []kind{
 	{guide.ExportRefused, result.ReasonInput, is[*ExportRefusedError]},
 	{guide.ReferencesUnread, result.ReasonInput, is[*ReferencesError]},
 	{guide.InUse, result.ReasonInput, is[*UsedError]},
-	{guide.InUse, "", is[*state.UnseenError]},
 	{guide.AssetStorage, result.ReasonInput, is[*StorageError]},
 	{guide.AssetStorage, "", is[*asset.MissedError]},
 	{guide.ImageBuild, "", is[*asset.ContainerError]},

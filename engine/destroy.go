@@ -139,25 +139,24 @@ func (d *deployment) takeDown(ctx context.Context, opt DestroyOptions) error {
 	defer func() { d.res.Duration = time.Since(start) }()
 	d.observe(Event{Kind: StackStarted})
 	d.unprotect, d.purge = opt.RemoveProtection, opt.PurgeEvents
-	if err := d.protected(nil); err != nil {
-		return err
-	}
-	if opt.Consent != nil {
+	// What is protected is refused before it is locked, and before anybody is asked.
+	if d.protected(nil) != nil || opt.Consent != nil {
 		record, _, err := d.place.Read(ctx)
 		if err != nil {
 			return err
 		}
 		if record == nil {
 			record = state.NewRecord(d.t.Name, d.t.Region) // though a dead deploy may have made something
-		}
-		if err := d.protected(record); err != nil {
+		} else if err := d.protected(record); err != nil {
 			return err
 		}
-		if len(record.Resources) > 0 && !opt.Consent(d.t.Name, removal(d.t, record)) {
-			d.observe(Event{Kind: Notice, Text: "not destroyed: declined"})
-			return nil
+		if opt.Consent != nil {
+			if len(record.Resources) > 0 && !opt.Consent(d.t.Name, removal(d.t, record)) {
+				d.observe(Event{Kind: Notice, Text: "not destroyed: declined"})
+				return nil
+			}
+			d.agreed = record
 		}
-		d.agreed = record
 	}
 	return d.destroy(ctx)
 }
@@ -173,7 +172,8 @@ func nests(record *state.Record) bool {
 }
 
 // protected refuses a stack with termination protection: by what the app says,
-// and where there is none by what it said when the stack was deployed.
+// and where there is none by what it said when the stack was deployed. Of a stack
+// that is gone nothing is left to protect.
 func (d *deployment) protected(record *state.Record) error {
 	on := d.t.Protected
 	if d.t.Template == nil && record != nil {

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -10,11 +12,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
+	ecrtypes "github.com/aws/aws-sdk-go-v2/service/ecr/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/org/cdkd-action/engine/amount"
 	"github.com/org/cdkd-action/engine/assembly"
 	"github.com/org/cdkd-action/engine/asset"
+	"github.com/org/cdkd-action/engine/provider"
 	"github.com/org/cdkd-action/engine/result"
 	"github.com/org/cdkd-action/engine/routine"
 	"github.com/org/cdkd-action/engine/state"
@@ -136,9 +142,14 @@ func (e *Engine) storageNeeded(ctx context.Context, app *assembly.Assembly, acco
 	}
 	var found []result.Finding
 	need := &storage{}
+	elsewhere := func(s *assembly.Stack) bool { return s.AccountID != "" && s.AccountID != account }
 	for _, s := range app.Stacks {
-		if s.AccountID != "" && s.AccountID != account {
-			found = append(found, doubtful("stack "+s.Name, "it is for account "+s.AccountID+", the credentials are of "+account, "deploy it with credentials of that account"))
+		if elsewhere(s) {
+			f := doubtful("stack "+s.Name, "it is for account "+s.AccountID+", the credentials are of "+account, "deploy it with credentials of that account")
+			if !slices.ContainsFunc(app.Stacks, func(s *assembly.Stack) bool { return !elsewhere(s) }) {
+				f.Verdict, f.Reason = result.Fail, result.ReasonInput // there is none that could be deployed
+			}
+			found = append(found, f)
 			continue
 		}
 		env := asset.Environment{Stack: s.Name, AccountID: account, Region: e.targetOf(s, nil).Region}
@@ -176,12 +187,17 @@ func (e *Engine) examineBucket(ctx context.Context) []result.Finding {
 	}
 	found := []result.Finding{fine("state bucket", "%s in %s", store.Bucket(), store.Region())}
 	lacks, err := store.Lacks(ctx)
+	for _, l := range lacks {
+		remedy := "run bootstrap with force, with a role that may change the bucket"
+		if l.Permission != "" {
+			remedy = "allow " + l.Permission + " on the bucket"
+		}
+		found = append(found, doubtful("versioning", l.Text, remedy))
+	}
 	switch {
 	case err != nil:
 		found = append(found, failing("versioning", err))
-	case lacks != nil:
-		found = append(found, doubtful("versioning", strings.Join(lacks, "; "), "run bootstrap with force, with a role that may change the bucket"))
-	default:
+	case lacks == nil:
 		found = append(found, fine("versioning", "the bucket keeps versions, and has a policy"))
 	}
 	return append(found, append(e.examineLocks(ctx, store), e.examineRegistry(ctx, store)...)...)
@@ -263,12 +279,12 @@ func examineHandovers(ctx context.Context, store *state.Store, traces []state.Tr
 // examineStorage looks for what the app's assets go to; without an app, for what
 // they would go to: what bootstrap made in the region, or what the CDK's does.
 func (e *Engine) examineStorage(ctx context.Context, need *storage) []result.Finding {
-	const subject, remedy = "asset storage", "run `cdk bootstrap` for the account and region, or bootstrap with assets"
+	const subject = "asset storage"
 	var found []result.Finding
 	missing := result.Fail
 	if need == nil {
 		var err error
-		if need, err = e.ownStorage(ctx); err != nil {
+		if need, err = e.ownStorage(ctx); err != nil && !is[*state.NoBucketError](err) { // which is said of the state bucket
 			return []result.Finding{failing(subject, err)}
 		}
 	}
@@ -277,20 +293,31 @@ func (e *Engine) examineStorage(ctx context.Context, need *storage) []result.Fin
 		need = &storage{buckets: []string{e.defaultRegion() + "/cdk-hnb659fds-assets-" + account + "-" + e.defaultRegion()}}
 		missing = result.Warn // nobody knows whether it is needed
 	}
-	look := func(what string, places []string, ask func(region, name string) error) {
+	look := func(what, permission string, places []string, ask func(region, name string) error) {
 		for _, place := range places {
 			region, name, _ := strings.Cut(place, "/")
-			if err := ask(region, name); err != nil {
-				found = append(found, result.Finding{Subject: subject, Verdict: missing, Text: fmt.Sprintf("%s %s in %s: %v", what, name, region, err), Remedy: remedy, Reason: result.ReasonResource})
+			err := ask(region, name)
+			if err == nil {
+				continue
 			}
+			f := result.Finding{Subject: subject, Verdict: missing, Reason: result.ReasonResource}
+			f.Text, f.Remedy = fmt.Sprintf("%s %s in %s: %v", what, name, region, err), Remedy(err)
+			switch response, _ := errors.AsType[*smithyhttp.ResponseError](err); {
+			case is[*s3types.NotFound](err), is[*ecrtypes.RepositoryNotFoundException](err):
+				f.Text = fmt.Sprintf("there is no %s %s in %s", what, name, region)
+				f.Remedy = "run `cdk bootstrap` for the account and region, or bootstrap with assets"
+			case response != nil && response.HTTPStatusCode() == http.StatusForbidden, provider.AccessDenied(err):
+				f.Remedy = fmt.Sprintf("allow %s on it, if it is this account's", permission)
+			}
+			found = append(found, f)
 		}
 	}
 	publisher := e.publisher("")
-	look("bucket", need.buckets, func(region, name string) error {
+	look("bucket", "s3:ListBucket", need.buckets, func(region, name string) error {
 		_, err := publisher.Client(region).HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &name})
 		return err
 	})
-	look("repository", need.repositories, func(region, name string) error {
+	look("repository", "ecr:DescribeRepositories", need.repositories, func(region, name string) error {
 		_, err := publisher.Repositories(region).DescribeRepositories(ctx, &ecr.DescribeRepositoriesInput{RepositoryNames: []string{name}})
 		return err
 	})
@@ -327,9 +354,7 @@ func (e *Engine) builderFinding(ctx context.Context, need *storage, known bool) 
 	if known && (need == nil || len(need.repositories) == 0) {
 		return fine("docker", "no stack has an image to build")
 	}
-	publisher := e.publisher("")
-	publisher.Log = nil // what it says is its version
-	program, err := publisher.Builder(ctx)
+	program, err := e.publisher("").Builder(ctx)
 	if err == nil {
 		return fine("docker", "%s answers", program)
 	}

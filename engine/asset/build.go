@@ -145,23 +145,32 @@ func builder(env []string) string {
 // Builder names the container builder, and tells whether it and its daemon
 // answer.
 func (p *Publisher) Builder(ctx context.Context) (string, error) {
-	return builder(p.env()), p.docker(ctx, "", p.env(), nil, "version")
+	env, said := p.env(), &end{}
+	asking := Publisher{Secrets: p.Secrets} // what it says is not for the log
+	// Its own version, which it tells without the daemon, is no reason.
+	c := child.Command{Args: []string{builder(env), "version"}, Env: env, Stderr: masked{&asking, said}}
+	return builder(env), ran(ctx, &c, said)
 }
 
 // docker runs the container builder.
 func (p *Publisher) docker(ctx context.Context, dir string, env []string, stdin *strings.Reader, args ...string) error {
-	program := builder(env)
 	said := &end{}
-	c := child.Command{Args: append([]string{program}, args...), Dir: dir, Env: env, Stdout: masked{p, said}, Stderr: masked{p, said}}
+	c := child.Command{Args: append([]string{builder(env)}, args...), Dir: dir, Env: env, Stdout: masked{p, said}, Stderr: masked{p, said}}
 	if stdin != nil {
 		c.Stdin = stdin
 	}
+	return ran(ctx, &c, said)
+}
+
+// ran runs the container builder, whose reason for failing is the end of what it
+// said.
+func ran(ctx context.Context, c *child.Command, said *end) error {
 	err := c.Run(ctx)
 	if errors.Is(err, exec.ErrNotFound) {
-		return &BuilderError{program, err}
+		return &BuilderError{c.Args[0], err}
 	}
 	if exit, ok := errors.AsType[*child.ExitError](err); ok {
-		return &ContainerError{Did: program + " " + args[0], Status: exit.Status, Tail: said.String()}
+		return &ContainerError{Did: c.Args[0] + " " + c.Args[1], Status: exit.Status, Tail: said.String()}
 	}
 	return err
 }

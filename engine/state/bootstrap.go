@@ -159,13 +159,27 @@ func (b *Bootstrapped) create(ctx context.Context, cfg aws.Config, account strin
 // verify tells a person what an existing bucket lacks of what a new one gets.
 func (b *Bootstrapped) verify(ctx context.Context, client *s3.Client) error {
 	lacks, err := lacking(ctx, client, b.Bucket)
-	b.Notice = strings.Join(lacks, "; ")
+	var texts []string
+	for _, l := range lacks {
+		next := ", which takes " + l.Permission
+		if l.Permission == "" {
+			next = "; bootstrap with force " + l.forced
+		}
+		texts = append(texts, l.Text+next)
+	}
+	b.Notice = strings.Join(texts, "; ")
 	return err
 }
 
-// Lacks names what the bucket lacks of what a new one gets, or may not be asked
-// about.
-func (s *Store) Lacks(ctx context.Context) ([]string, error) {
+// A Lack is what a bucket has not of what a new one gets, or may not be asked about.
+type Lack struct {
+	Text       string
+	Permission string // to ask about it; "" when it was answered
+	forced     string // what bootstrap with force does about it
+}
+
+// Lacks says what the bucket lacks.
+func (s *Store) Lacks(ctx context.Context) ([]Lack, error) {
 	lacks, err := lacking(ctx, s.client, s.bucket)
 	if err != nil {
 		return nil, fmt.Errorf("state bucket %s: %w", s.bucket, err)
@@ -174,23 +188,22 @@ func (s *Store) Lacks(ctx context.Context) ([]string, error) {
 }
 
 // lacking does not look at the encryption, which every bucket has.
-func lacking(ctx context.Context, client *s3.Client, bucket string) (lacks []string, err error) {
+func lacking(ctx context.Context, client *s3.Client, bucket string) (lacks []Lack, err error) {
 	out, err := client.GetBucketVersioning(ctx, &s3.GetBucketVersioningInput{Bucket: &bucket})
 	switch {
 	case status(err) == http.StatusForbidden:
-		lacks = append(lacks, "whether the bucket keeps versions could not be looked at, which takes s3:GetBucketVersioning")
+		lacks = append(lacks, Lack{Text: "whether the bucket keeps versions could not be looked at", Permission: "s3:GetBucketVersioning"})
 	case err != nil:
 		return nil, fmt.Errorf("look at the versioning: %w", err)
 	case out.Status != types.BucketVersioningStatusEnabled:
-		lacks = append(lacks, "the bucket does not keep versions: a record that was overwritten or deleted cannot be restored; "+
-			"bootstrap with force to switch versioning on")
+		lacks = append(lacks, Lack{Text: "the bucket does not keep versions: a record that was overwritten or deleted cannot be restored", forced: "to switch versioning on"})
 	}
 	_, err = client.GetBucketPolicy(ctx, &s3.GetBucketPolicyInput{Bucket: &bucket})
 	switch api, _ := errors.AsType[smithy.APIError](err); {
 	case status(err) == http.StatusForbidden:
-		lacks = append(lacks, "whether the bucket has a policy could not be looked at, which takes s3:GetBucketPolicy")
+		lacks = append(lacks, Lack{Text: "whether the bucket has a policy could not be looked at", Permission: "s3:GetBucketPolicy"})
 	case api != nil && api.ErrorCode() == "NoSuchBucketPolicy":
-		lacks = append(lacks, "the bucket has no policy that denies other accounts; bootstrap with force to put it")
+		lacks = append(lacks, Lack{Text: "the bucket has no policy that denies other accounts", forced: "to put it"})
 	case err != nil:
 		return nil, fmt.Errorf("look at the policy: %w", err)
 	}

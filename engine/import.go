@@ -67,6 +67,8 @@ type Imported struct {
 
 	CloudFormation string // the stack that it is taken over from
 	Retired        bool   // that one is gone
+	AlreadyThere   bool   // an earlier run took everything over: nothing was left to do
+	Ending         bool   // an earlier run recorded everything: what it left to do is all
 }
 
 // An ImportedResource is one of an Imported stack.

@@ -144,9 +144,11 @@ func (i *importing) notThere(ctx context.Context, cfn *cloudformation.Client) er
 			missing.What += fmt.Sprintf(", and stack %s is recorded already", i.t.Name)
 			return missing
 		}
-		i.out.Saved, i.out.Retired = true, true
+		i.out.Retired, i.out.AlreadyThere = true, true
 		return nil
-	case i.opt.DryRun:
+	}
+	i.out.Ending = true
+	if i.opt.DryRun {
 		return nil
 	}
 	if i.opt.Consent != nil && !i.opt.Consent(i.out) {

@@ -148,6 +148,14 @@ func (s *step) recordMapping(i *engine.Imported) error {
 // importedText has a line for every resource that was asked for. ahead says that
 // nothing of it was done yet.
 func importedText(i *engine.Imported, ahead bool) string {
+	switch {
+	case i.AlreadyThere:
+		return fmt.Sprintf("%s: recorded already, and CloudFormation has no stack %s any more: there is nothing to take over\n", refText(i.Ref), report.Line(i.CloudFormation))
+	case i.Ending && i.Saved:
+		return fmt.Sprintf("%s: what was begun is finished; CloudFormation has no stack %s any more\n", refText(i.Ref), report.Line(i.CloudFormation))
+	case i.Ending:
+		return fmt.Sprintf("%s: what was begun would be finished; CloudFormation has no stack %s any more\n", refText(i.Ref), report.Line(i.CloudFormation))
+	}
 	var b strings.Builder
 	n := i.Count(engine.ImportDone)
 	done := "imported"
@@ -224,6 +232,7 @@ func importedJSON(i *engine.Imported) *value.Object {
 	if i.CloudFormation != "" {
 		o.Set("cloudFormationStack", i.CloudFormation)
 		o.Set("retired", i.Retired)
+		o.Set("alreadyThere", i.AlreadyThere)
 	}
 	return o
 }

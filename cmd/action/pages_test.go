@@ -34,7 +34,7 @@ const byFail = "what differs is the failure, which is what fail asks for, and it
 var unseen = []guide.Page{
 	guide.CloudFormationFailed, guide.CloudFormationStack, guide.CustomResource, guide.CustomResourceTimeout, guide.ExportRefused,
 	guide.FailedEarlier, guide.FinalSnapshot, guide.HandoverUnfinished, guide.ImportWithdrawn, guide.Internal, guide.LockLost, guide.NameTaken, guide.Network, guide.NoContainerBuilder,
-	guide.NoProgram, guide.NotStable, guide.OperationOpen, guide.OperationUnresolved, guide.PermissionsMissing,
+	guide.NoProgram, guide.NotStable, guide.OperationOpen, guide.OperationUnresolved,
 	guide.ResourceFailed, guide.ResourceGone, guide.StateBucketFailed, guide.UpdateNotSupported, guide.WrongRegion,
 }
 

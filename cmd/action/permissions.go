@@ -49,7 +49,11 @@ func (s *step) permissions(ctx context.Context) error {
 	case err != nil:
 		return s.refusal(err)
 	case len(p.Missing) > 0:
-		return s.failed(result.ReasonCredentials, guide.PermissionsMissing, report.Line(p.Caller)+" lacks "+report.Line(strings.Join(p.Missing, ", ")))
+		var missing []string
+		for _, m := range p.Missing {
+			missing = append(missing, strings.TrimSuffix(m, " on "+permission.Anything))
+		}
+		return s.failed(result.ReasonCredentials, guide.PermissionsMissing, report.Line(p.Caller)+" lacks "+report.Line(strings.Join(missing, ", "))+"; attach the policy that was printed, or that part of it")
 	case len(p.Unknown) > 0:
 		return s.partial("")
 	}

@@ -108,6 +108,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"interrupt":           interrupt,
 	"interrupt-twice":     interruptTwice,
 	"interrupt-then-kill": interruptThenKill,
+	"deny":                func(ts *testscript.TestScript, _ bool, args []string) { awsOf(ts).Deny(args...) }, // when IAM is asked
 	"output":              output,
 	"recall":              recallState,
 	"copy-output":         copyOutput,

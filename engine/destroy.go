@@ -272,6 +272,9 @@ func (d *deployment) destroy(ctx context.Context) error {
 			return err
 		}
 		d.observe(Event{Kind: Notice, Text: "nothing is recorded of the stack"})
+		if d.purge && (!r.presence.Listed || len(r.presence.Histories) > 0) { // of an earlier run that did not purge
+			d.purgeEvents()
+		}
 		return nil
 	}
 	if err := d.protected(r.record); err != nil {
@@ -325,13 +328,18 @@ func (d *deployment) destroy(ctx context.Context) error {
 	d.finishHistory(err)
 	if d.purge && err == nil && len(d.res.Unaddressed) == 0 {
 		d.finishing.Wait()
-		purging, cancel := d.e.config.Window.Cleanup(journalLimit)
-		defer cancel()
-		if err := d.place.PurgeEvents(purging); err != nil {
-			d.warn("%v", err)
-		}
+		d.purgeEvents()
 	}
 	return err
+}
+
+// purgeEvents deletes the history of a stack that is gone.
+func (d *deployment) purgeEvents() {
+	purging, cancel := d.e.config.Window.Cleanup(journalLimit)
+	defer cancel()
+	if err := d.place.PurgeEvents(purging); err != nil {
+		d.warn("%v", err)
+	}
 }
 
 // remains tells whether there is something of a stack that goes with its record.

@@ -85,7 +85,7 @@ func (d *deployment) adopt(ctx context.Context, c *plan.Change, req *provider.Re
 		made.Attributes = merged(found.Attributes, row.Attributes)
 	}
 	if err != nil {
-		return d.failedCreate(c, resolved, made, old, err)
+		return d.failedCreate(ctx, c, resolved, made, old, err)
 	}
 	d.created(c, resolved, old, made)
 	return d.reattachNow(ctx, c.LogicalID)

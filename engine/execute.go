@@ -284,7 +284,7 @@ func (d *deployment) create(ctx context.Context, c *plan.Change, resolved templa
 		d.record(c, unput(resolved, settling.Unput), nil, made)
 	}
 	if err != nil {
-		return d.failedCreate(c, resolved, made, old, err)
+		return d.failedCreate(ctx, c, resolved, made, old, err)
 	}
 	d.created(c, resolved, old, made)
 	return d.reattachNow(ctx, c.LogicalID)
@@ -328,9 +328,16 @@ func (d *deployment) idHoldsName(typ, property string) bool {
 }
 
 // idIsName tells whether the ids of a type are what a property says.
-func idIsName(typ, property string) bool {
+func idIsName(typ, property string) bool { return property != "" && identifier(typ) == property }
+
+// identifier is the one property that says what the ids of a type are, if only once
+// AWS has made it up; "" where there is more than one.
+func identifier(typ string) string {
 	t, ok := schema.Lookup(typ)
-	return ok && slices.Equal(t.PrimaryIdentifier, []string{property})
+	if !ok || len(t.PrimaryIdentifier) != 1 {
+		return ""
+	}
+	return t.PrimaryIdentifier[0]
 }
 
 // update changes a resource in place.

@@ -3,10 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/org/cdkd-action/engine/plan"
 	"github.com/org/cdkd-action/engine/provider"
-	"github.com/org/cdkd-action/engine/template"
 )
 
 // A FormedError says that CloudFormation has a stack of the name that a first
@@ -14,19 +14,28 @@ import (
 type FormedError struct{ Stack, Region, Status string }
 
 func (e *FormedError) Error() string {
-	return fmt.Sprintf("stack %s in %s is CloudFormation's (%s) and was not deployed: the app declares names, and their creates would be answered with CloudFormation's resources",
+	return fmt.Sprintf("stack %s in %s is CloudFormation's (%s) and was not deployed: the app declares names, and their creates would fail, or be answered with CloudFormation's resources",
 		e.Stack, e.Region, e.Status)
 }
 
 // Remedy says what to do about it.
 func (e *FormedError) Remedy() string {
-	return fmt.Sprintf("take it over first: cdkd-action import %s --migrate-from-cloudformation; in a workflow, command: import with migrate-from-cloudformation: true. "+
-		"Or give the stack another name, and its resources other names", e.Stack)
+	return fmt.Sprintf("take it over first: %s. Or give the stack another name, and its resources other names", migration(e.Stack, ""))
+}
+
+// migration is how to take a stack of CloudFormation's over: as a command, and as the
+// inputs of a step. What it is called there is "" when that is the same.
+func migration(stack, called string) string {
+	flag, input := "", "migrate-from-cloudformation: true"
+	if called != "" {
+		flag, input = " --cfn-stack-name "+called, input+" and cfn-stack-name: "+called
+	}
+	return fmt.Sprintf("cdkd-action import %s --migrate-from-cloudformation%s; in a workflow, command: import with %s", stack, flag, input)
 }
 
 // formed refuses the first deploy of a stack that CloudFormation has, where its
-// creates could be answered with what is there: where names are declared. What
-// CloudFormation cannot be asked is no reason to refuse.
+// creates would meet what is there: where names are declared. What CloudFormation
+// cannot be asked is no reason to refuse.
 func (d *deployment) formed(ctx context.Context) error {
 	if d.t.parent != nil || !declaresNames(d.router, d.t) {
 		return nil
@@ -42,20 +51,30 @@ func (d *deployment) formed(ctx context.Context) error {
 	return &FormedError{Stack: d.t.Name, Region: d.t.Region, Status: status}
 }
 
-// declaresNames tells whether a stack, or one nested in it, declares a name whose
-// create is answered with what has it.
+// declaresNames tells whether a stack, or one nested in it, declares a name that no
+// two resources have: its create is refused for what has it, or answered with that.
 func declaresNames(router *provider.Router, t target) bool {
 	for _, r := range declared(t) {
-		if driver := router.Driver(r.Type); driver != nil && driver.Resource().Lookup != nil && declaresName(r) {
+		rule, named := plan.NameRuleOf(r.Type)
+		switch driver := router.Driver(r.Type); {
+		case slices.Contains(parts, r.Type), named && !r.Properties.Has(rule.Property):
+		case !named:
+			if _, literal := r.Properties.Value(identifier(r.Type)).(string); literal { // else it may name what this belongs to
+				return true
+			}
+		case driver != nil && driver.Resource().Lookup != nil, slices.Contains(namedBesideID, r.Type), idIsName(r.Type, rule.Property):
 			return true
 		}
 	}
 	return false
 }
 
-// declaresName tells whether a template names a resource, if only under a
-// condition.
-func declaresName(r *template.Resource) bool {
-	rule, ok := plan.NameRuleOf(r.Type)
-	return ok && r.Properties.Has(rule.Property)
+// namedBesideID are types of which there is one of a name, with ids that are
+// something else, and whose names are not looked up.
+var namedBesideID = []string{
+	"AWS::DocDB::DBCluster",
+	"AWS::DocDB::DBInstance",
+	"AWS::DocDB::DBSubnetGroup",
+	"AWS::IAM::ManagedPolicy",
+	"AWS::SecretsManager::Secret",
 }

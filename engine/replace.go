@@ -221,7 +221,7 @@ func (d *deployment) replaced(c *plan.Change, op *state.Operation, old *state.Re
 
 // failedCreate takes a create's failure. A resource that was made all the same
 // is recorded, and undone with the rest.
-func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, made provider.Created, old *state.Resource, err error) error {
+func (d *deployment) failedCreate(ctx context.Context, c *plan.Change, resolved template.Resolved, made provider.Created, old *state.Resource, err error) error {
 	op := &state.Operation{LogicalID: c.LogicalID, ResourceType: c.Type, ChangeType: state.OpCreate, PhysicalID: made.PhysicalID,
 		Properties: resolved.Stored.(*value.Object), ProvisionedBy: d.decisions[c.LogicalID].Route.ProvisionedBy}
 	switch {
@@ -231,7 +231,7 @@ func (d *deployment) failedCreate(c *plan.Change, resolved template.Resolved, ma
 	case made.PhysicalID != "":
 		d.complete(op)
 	default:
-		err = d.existing(c.LogicalID, c.Type, resolved, err)
+		err = d.existing(ctx, c.LogicalID, c.Type, resolved, err)
 		if id := failedID(c.LogicalID, err); c.Type != nestedType && id != "" {
 			op.PhysicalID, op.IDFromError = id, true
 		}

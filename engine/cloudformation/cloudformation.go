@@ -8,6 +8,7 @@
 package cloudformation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,13 +158,101 @@ func (c *Client) Stack(ctx context.Context, name string) (*Stack, error) {
 			return nil, fmt.Errorf("list the resources of CloudFormation stack %s: %w", name, err)
 		}
 		for _, r := range page.StackResourceSummaries {
-			if r.ResourceStatus == types.ResourceStatusDeleteComplete || r.ResourceStatus == types.ResourceStatusDeleteSkipped {
-				continue // it is not the stack's any more
+			if gone(r.ResourceStatus) {
+				continue
 			}
 			s.Resources = append(s.Resources, Resource{aws.ToString(r.LogicalResourceId), aws.ToString(r.ResourceType), aws.ToString(r.PhysicalResourceId), string(r.ResourceStatus)})
 		}
 	}
 	return s, nil
+}
+
+// An Owner is a stack that has a resource.
+type Owner struct {
+	Root      string // the name of the stack, or of the one that it is nested in
+	Stack     string // its own
+	LogicalID string // what the resource is there, "" where that is not told
+}
+
+// OwnerOf is the stack that has a resource, nil for none. What a stack let go, or
+// had when it was deleted, is nobody's.
+func (c *Client) OwnerOf(ctx context.Context, typ, physicalID string) (*Owner, error) {
+	all, err := c.resources(ctx, &sdk.DescribeStackResourcesInput{PhysicalResourceId: &physicalID})
+	if err != nil {
+		return nil, fmt.Errorf("look up which CloudFormation stack has %s: %w", physicalID, err)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	owner := all[0] // of a long stack not all are shown: it may be none of these
+	for _, r := range all {
+		if aws.ToString(r.PhysicalResourceId) != physicalID {
+			continue
+		}
+		if aws.ToString(r.ResourceType) != typ || gone(r.ResourceStatus) {
+			return nil, nil
+		}
+		return c.owner(ctx, r, aws.ToString(r.LogicalResourceId))
+	}
+	return c.owner(ctx, owner, "")
+}
+
+// Holds is stack as an Owner, where it has a resource of a type as logicalID; else
+// nil.
+func (c *Client) Holds(ctx context.Context, stack, logicalID, typ string) (*Owner, error) {
+	all, err := c.resources(ctx, &sdk.DescribeStackResourcesInput{StackName: &stack, LogicalResourceId: &logicalID})
+	if err != nil {
+		return nil, fmt.Errorf("look up whether CloudFormation stack %s has %s: %w", stack, logicalID, err)
+	}
+	for _, r := range all {
+		if aws.ToString(r.LogicalResourceId) == logicalID && aws.ToString(r.ResourceType) == typ && !gone(r.ResourceStatus) {
+			return c.owner(ctx, r, logicalID)
+		}
+	}
+	return nil, nil
+}
+
+func (c *Client) resources(ctx context.Context, in *sdk.DescribeStackResourcesInput) ([]types.StackResource, error) {
+	out, err := c.API.DescribeStackResources(ctx, in)
+	if absent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out.StackResources, nil
+}
+
+// gone tells whether a resource is its stack's no more.
+func gone(s types.ResourceStatus) bool {
+	return s == types.ResourceStatusDeleteComplete || s == types.ResourceStatusDeleteSkipped
+}
+
+func (c *Client) owner(ctx context.Context, r types.StackResource, logicalID string) (*Owner, error) {
+	root, err := c.root(ctx, cmp.Or(aws.ToString(r.StackId), aws.ToString(r.StackName)))
+	if err != nil || root == "" {
+		return nil, err
+	}
+	return &Owner{Root: root, Stack: aws.ToString(r.StackName), LogicalID: logicalID}, nil
+}
+
+// root is the name of a stack, or of the one that it is nested in; "" when that is
+// deleted.
+func (c *Client) root(ctx context.Context, name string) (string, error) {
+	out, err := c.API.DescribeStacks(ctx, &sdk.DescribeStacksInput{StackName: &name})
+	if absent(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look up CloudFormation stack %s: %w", name, err)
+	}
+	if len(out.Stacks) == 0 || out.Stacks[0].StackStatus == types.StackStatusDeleteComplete {
+		return "", nil
+	}
+	if root := aws.ToString(out.Stacks[0].RootId); root != "" && root != name {
+		return c.root(ctx, root)
+	}
+	return aws.ToString(out.Stacks[0].StackName), nil
 }
 
 // Settled is Stack once no operation on it is under way.

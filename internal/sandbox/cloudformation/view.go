@@ -30,6 +30,7 @@ type outputView struct {
 
 type resourceView struct {
 	LogicalResourceId, PhysicalResourceId, ResourceType, ResourceStatus string
+	StackId, StackName                                                  string
 	LastUpdatedTimestamp, Timestamp                                     string
 }
 
@@ -118,14 +119,35 @@ func (c call) text(k *Stack, v any) string {
 }
 
 func (c call) resources() (all []resourceView, err error) {
-	k, err := c.existing(c.region, c.form.Get("StackName"))
+	k, err := c.holder()
 	if err != nil {
 		return nil, err
 	}
+	logicalID := c.form.Get("LogicalResourceId")
 	for _, r := range k.Resources {
-		all = append(all, resourceView{r.LogicalID, r.PhysicalID, r.Type, r.Status, when, when})
+		if logicalID == "" || logicalID == r.LogicalID {
+			all = append(all, resourceView{r.LogicalID, r.PhysicalID, r.Type, r.Status, k.ID, k.Name, when, when})
+		}
+	}
+	if all == nil && logicalID != "" {
+		return nil, invalid("Resource %s does not exist for stack %s", logicalID, k.Name)
 	}
 	return all, nil
+}
+
+// holder is the stack that a call names, or that has the resource which it names.
+func (c call) holder() (*Stack, error) {
+	physicalID := c.form.Get("PhysicalResourceId")
+	if physicalID == "" {
+		return c.existing(c.region, c.form.Get("StackName"))
+	}
+	for _, k := range slices.Backward(c.stacks) {
+		has := func(r Resource) bool { return r.PhysicalID == physicalID }
+		if k.Region == c.region && slices.ContainsFunc(k.Resources, has) {
+			return k, nil
+		}
+	}
+	return nil, invalid("Stack for %s does not exist", physicalID)
 }
 
 func (c call) describeResources() (any, error) {

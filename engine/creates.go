@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/org/cdkd-action/engine/plan"
@@ -127,10 +128,24 @@ func (d *deployment) making(c *plan.Change) state.Intent {
 	i := state.Intent{LogicalID: c.LogicalID, Type: c.Type}
 	if n := d.creates.names[c.LogicalID]; n != nil {
 		i.Name = n.request.Name
-	} else if row := d.world.row(c.LogicalID); row != nil && c.Action != plan.Create && !d.oldGoesFirst(c, row) {
+		return i
+	}
+	if row := d.world.row(c.LogicalID); row != nil && c.Action != plan.Create && !d.oldGoesFirst(c, row) {
 		i.Replaces = row.PhysicalID
 	}
+	i.Called = d.called(c)
 	return i
+}
+
+// called is the name that the plan has for a new resource, "" while it is not known.
+// One that holds a secret is not told either.
+func (d *deployment) called(c *plan.Change) string {
+	name := plan.PhysicalName(d.t.Name, c.LogicalID, c.Type, c.Desired)
+	if name.Value == "" || plan.Unresolved(c.Desired.Value(name.Property)) || masked(name.Value) ||
+		strings.Contains(name.Value, "{{resolve:") || d.e.config.Secrets.Mask(name.Value) != name.Value {
+		return ""
+	}
+	return name.Value
 }
 
 func (d *deployment) enter(ctx context.Context, intents []state.Intent) error {

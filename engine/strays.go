@@ -89,7 +89,7 @@ func (d *deployment) adoptStrays(ctx context.Context, takenDown bool) []string {
 		physicalID := stray.physicalID
 		switch {
 		case err != nil || !stray.looked:
-			what := fmt.Sprintf("an earlier run began to create %s (%s) and recorded no id; whether it exists cannot be told", id, stray.named(d, id, entry.Type()))
+			what := fmt.Sprintf("an earlier run began to create %s (%s) and recorded no id; whether it exists cannot be told", state.Subject(id), stray.named(d, id, entry.Type()))
 			if err != nil {
 				what = fmt.Sprintf("%s: %v", what, err)
 			}
@@ -176,9 +176,16 @@ var unowned = []string{
 func (d *deployment) findStray(ctx context.Context, id string, entry state.Entry) (found traced, err error) {
 	typ := entry.Type()
 	driver := d.router.Driver(typ)
-	properties, unresolved, declared := d.declaration(ctx, id, typ)
-	found.properties = properties
 	subject := state.Subject(id)
+	properties, unresolved, declared := d.declaration(ctx, subject, typ)
+	name := plan.PhysicalName(d.t.Name, subject, typ, properties)
+	if entry.Called != "" && name.Property != "" {
+		properties = properties.Clone()
+		properties.Set(name.Property, entry.Called)
+		unresolved = slices.DeleteFunc(unresolved, func(p string) bool { return p == name.Property })
+		name.Value, name.Generated = entry.Called, false
+	}
+	found.properties = properties
 	req := d.request(subject, typ)
 	req.Properties, req.OwnerTag = properties, entry.OwnerTag(d.creates.ledger.Nonce(), id)
 	if driver == nil {
@@ -186,7 +193,6 @@ func (d *deployment) findStray(ctx context.Context, id string, entry state.Entry
 		return found, err
 	}
 	res := driver.Resource()
-	name := plan.PhysicalName(d.t.Name, subject, typ, properties)
 	req.Name, req.NameProperty = name.Value, name.Property
 	if entry.ByName() {
 		req.Name, found.looked = entry.Token, true
@@ -217,6 +223,8 @@ func (d *deployment) findStray(ctx context.Context, id string, entry state.Entry
 		return found, nil
 	case res.Find != nil:
 		found.physicalID, err = driver.Find(ctx, req)
+	case res.Lookup != nil && req.Name != "" && req.OwnerTag == "":
+		err = provider.ErrUntagged
 	case res.Lookup != nil && req.Name != "":
 		held, lookupErr := driver.Lookup(ctx, req)
 		if err = lookupErr; held != nil && held.Tags[provider.OwnerTagKey] == req.OwnerTag {
@@ -225,9 +233,9 @@ func (d *deployment) findStray(ctx context.Context, id string, entry state.Entry
 	default:
 		return found, nil
 	}
-	// Without its declaration it may have had another name than the one that
-	// was looked for.
-	found.looked = found.physicalID != "" || declared || res.Name == ""
+	// Without its declaration, or under one that is of another by now, it may have
+	// been called or kept otherwise than what was looked for.
+	found.looked = found.physicalID != "" || declared && subject == id || (res.Name == "" || entry.Called != "") && len(sought[typ]) == 0
 	return found, err
 }
 

@@ -186,6 +186,30 @@ func TestDestroyTakesWhatAKilledCreateTagged(t *testing.T) {
 	}
 }
 
+// What has the name of a create that was sent without the tag, and no tag itself,
+// proves nothing: a destroy leaves it, and says so (S-213, P-15).
+func TestDestroyLeavesWhatNobodyTagged(t *testing.T) {
+	e, cloud := newEngine(t)
+	queues := sqs.NewFromConfig(cloud.Config())
+	if _, err := queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("mine")}); err != nil {
+		t.Fatal(err)
+	}
+	cloud.S3.PutObject(bucket, shopKey+"create-tokens.json", fmt.Appendf(nil,
+		`{"ledgerVersion": 1, "nonce": "n", "sent": {"X": {"base": "create:AWS::SQS::Queue", "token": "F123456789abcdef0123456789abcdef", "firstSentAt": %d}}}`, time.Now().UnixMilli()))
+	dir := t.TempDir()
+	writeApp(t, dir, map[string]string{"Shop": `"X": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "mine"}}`})
+	run, err := e.Destroy(t.Context(), engine.DestroyOptions{
+		Selection:       engine.Selection{Assembly: dir, Selection: assembly.Selection{All: true}},
+		ResourceTimeout: time.Minute, Concurrency: 10, StackConcurrency: 1,
+	})
+	if err != nil || run.Outcome != result.Partial || len(run.Stacks[0].Unaddressed) != 1 || !strings.Contains(run.Stacks[0].Unaddressed[0].Reason, "QueueName mine") {
+		t.Errorf("%s %+v %v", run.Outcome, run.Stacks[0].Unaddressed, err)
+	}
+	if q, err := queues.ListQueues(t.Context(), &sqs.ListQueuesInput{}); err != nil || len(q.QueueUrls) != 1 {
+		t.Errorf("%v: queues left: %v", err, q)
+	}
+}
+
 // What nobody can tell of keeps a destroyed stack's record and its ledger until
 // a person had it forgotten; what is part of another resource does not (P-17,
 // P-28).

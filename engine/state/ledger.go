@@ -156,7 +156,7 @@ func (d *ledgerDoc) enter(i Intent, bare bool) (changed bool) {
 	if old, ok := d.sent[i.LogicalID]; ok && i.Keep && old.Answers(i) {
 		return false
 	}
-	e := Entry{Base: i.base(), Token: i.Name, FirstSentAt: time.Now().UnixMilli()}
+	e := Entry{Base: i.base(), Token: i.Name, FirstSentAt: time.Now().UnixMilli(), Called: i.Called}
 	if e.Token == "" {
 		e.Token = randomHex(16)
 		if bare {

@@ -3,6 +3,7 @@ package state
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -11,12 +12,17 @@ import (
 
 const ledgerVersion = 1
 
+// calledKey ends the key of what says the name of an entry beside it. That is an
+// entry by its members, for readers that know no other; its token is the name.
+const calledKey = "@name"
+
 // An Entry is one create that a ledger vouches for: it was about to be sent.
 type Entry struct {
 	Base        string // what is made, from Intent
 	Token       string // the name it is made under, or the token it is sent with
 	FirstSentAt int64  // Unix milliseconds, by the clock of the run
 	FailedAt    int64  // when it came back without saying what it did; 0: it did not
+	Called      string // the name it is made under where Token is none, "" if not known
 
 	read *value.Object
 }
@@ -68,8 +74,19 @@ func parseLedger(key string, b []byte) (*ledgerDoc, error) {
 	if o.Value("sent") == nil {
 		in.bad("sent", "an object")
 	}
-	for id, v := range in.object("sent").All() {
-		if e, ok := parseEntry(v); ok {
+	called := map[string]Entry{}
+	for key, v := range in.object("sent").All() {
+		e, ok := parseEntry(v)
+		if id, isName := strings.CutSuffix(key, calledKey); ok && isName {
+			called[id] = e
+		} else if ok {
+			d.sent[key] = e
+		}
+	}
+	for id, name := range called {
+		// An entry that was written anew since says nothing about its name.
+		if e, ok := d.sent[id]; ok && e.Base == name.Base && e.FirstSentAt == name.FirstSentAt {
+			e.Called = name.Token
 			d.sent[id] = e
 		}
 	}
@@ -114,7 +131,11 @@ func (d *ledgerDoc) marshal() ([]byte, error) {
 	w.o.Set("nonce", d.nonce)
 	sent := &value.Object{}
 	for _, id := range slices.Sorted(maps.Keys(d.sent)) {
-		sent.Set(id, d.sent[id].object())
+		e := d.sent[id]
+		sent.Set(id, e.object())
+		if e.Called != "" {
+			sent.Set(id+calledKey, Entry{Base: e.Base, Token: e.Called, FirstSentAt: e.FirstSentAt}.object())
+		}
 	}
 	w.o.Set("sent", sent)
 	w.put("stateRecorded", true, d.recorded)

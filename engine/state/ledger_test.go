@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -617,4 +618,53 @@ func FuzzLedger(f *testing.F) { // (S-232)
 			t.Errorf("written twice (%v):\n%s", err, cmp.Diff(string(out), string(twice)))
 		}
 	})
+}
+
+// The name that a create is sent with stands beside its entry, as one that any reader
+// of the ledger understands. Under another name it is another create, and the old
+// entry keeps its name when it is set aside (S-230a, P-10).
+func TestLedgerKeepsNames(t *testing.T) {
+	c, k := shop(t)
+	before := Intent{LogicalID: "A", Type: "AWS::IAM::Role", Called: "before"}
+	l := k.OpenLedger(t.Context(), false, nil)
+	intend(t, l, before, Intent{LogicalID: "B", Type: "AWS::IAM::Role"})
+	body, _ := c.Object(bucket, ledgerKey)
+	var written struct {
+		Sent map[string]struct{ Base, Token string }
+	}
+	if err := json.Unmarshal(body.Body, &written); err != nil {
+		t.Fatal(err)
+	}
+	if got := written.Sent["A@name"]; len(written.Sent) != 3 || got.Base != "create:AWS::IAM::Role" || got.Token != "before" {
+		t.Errorf("written: %s", body.Body)
+	}
+	l = k.OpenLedger(t.Context(), true, nil)
+	open := l.Open()
+	if len(open) != 2 || open["A"].Called != "before" || open["B"].Called != "" {
+		t.Fatalf("open: %+v", open)
+	}
+	for called, want := range map[string]bool{"before": true, "": true, "after": false} {
+		if got := open["A"].Answers(Intent{LogicalID: "A", Type: "AWS::IAM::Role", Called: called}); got != want {
+			t.Errorf("the create of %q is that of the entry: %t", called, got)
+		}
+	}
+	if !open["B"].Answers(before) {
+		t.Error("a name that was not known then makes it another create")
+	}
+	if err := l.SetAside(t.Context(), "A"); err != nil {
+		t.Fatal(err)
+	}
+	intend(t, l, Intent{LogicalID: "A", Type: "AWS::IAM::Role", Called: "after"})
+	names := map[string]bool{}
+	for id, e := range k.OpenLedger(t.Context(), true, nil).Open() {
+		names[Subject(id)+" "+e.Called] = true
+	}
+	if len(names) != 3 || !names["A before"] || !names["A after"] || !names["B "] {
+		t.Errorf("kept: %v", names)
+	}
+	// What another writer put in the place of the entry is not called so.
+	c.PutObject(bucket, ledgerKey, []byte(`{"ledgerVersion":1,"nonce":"n","sent":{"A":{"base":"create:X","token":"t","firstSentAt":2},"A@name":{"base":"create:X","token":"before","firstSentAt":1},"B@name":{"base":"create:X","token":"b","firstSentAt":1}}}`))
+	if open := k.OpenLedger(t.Context(), true, nil).Open(); len(open) != 1 || open["A"].Called != "" {
+		t.Errorf("open: %+v", open)
+	}
 }

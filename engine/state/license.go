@@ -26,6 +26,9 @@ type Intent struct {
 	// Name is the generated physical name, for a type that is looked up by name
 	// before it is created. The others have none, and get a token.
 	Name string
+	// Called is the name of any other, as far as it is known before, "" if not: under
+	// another one it is another resource.
+	Called string
 	// Replaces is the physical id of the old copy, when this is the create half
 	// of a replacement.
 	Replaces string
@@ -67,7 +70,8 @@ func (e Entry) Type() string {
 
 // Answers tells whether a create is the one that the entry is about.
 func (e Entry) Answers(i Intent) bool {
-	return e.Base == i.base() && (i.Name == "" || e.Token == i.Name)
+	renamed := e.Called != "" && i.Called != "" && e.Called != i.Called
+	return e.Base == i.base() && (i.Name == "" || e.Token == i.Name) && !renamed
 }
 
 // aside is the name of an entry whose logical id is about another create by now.

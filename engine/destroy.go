@@ -223,7 +223,7 @@ func (d *deployment) destroy(ctx context.Context) error {
 	reads, cancel := d.e.config.Window.Interruptible(ctx)
 	defer cancel()
 	defer d.release()
-	r, err := d.acquire(reads, state.LockOptions{Operation: "destroy", Subject: d.subject(), FailFast: true})
+	r, err := d.acquire(reads, state.LockOptions{Operation: state.Destroying, Subject: d.subject(), FailFast: true})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (e *Engine) ReleaseLocks(ctx context.Context) (held []*state.HeldError, don
 	var wg routine.Group
 	for _, l := range locks {
 		held = append(held, l.Held())
-		wg.Go(func() { _ = l.Release(ctx) }) // how to unlock by hand is said in any case
+		wg.Go(func() { _ = l.GiveUp(ctx) }) // how to unlock by hand is said in any case
 	}
 	go func() {
 		defer close(answered)

@@ -15,7 +15,8 @@ import (
 // what is gone off the record, and puts again what may have been brought back.
 //
 // The phases of nested stacks do so themselves, and custom resources are written
-// down as their handlers are invoked.
+// down as their handlers are invoked. A destroy, which may delete all there is, says
+// so in its lock: see state.Destroying.
 
 // noteAhead writes down what a phase is about to do to recorded resources.
 func (d *deployment) noteAhead(ctx context.Context, ops []state.OpenOperation) {

@@ -257,8 +257,9 @@ func (d *deployment) release() {
 	if d.lock == nil {
 		return
 	}
-	if d.saver != nil && !d.unanswered {
-		_ = d.flush() // who got as far as to save has waited, and said what came of it
+	giveBack := d.lock.Release
+	if d.saver != nil && !d.unanswered && d.flush() != nil { // who got as far as to save has waited, and said what came of it
+		giveBack = d.lock.GiveUp
 	}
 	d.endWrites()
 	if d.unanswered {
@@ -268,7 +269,7 @@ func (d *deployment) release() {
 	} else {
 		ctx, cancel := d.e.config.Window.Cleanup(10 * time.Second)
 		defer cancel()
-		if err := d.lock.Release(ctx); err != nil {
+		if err := giveBack(ctx); err != nil {
 			d.warn("%v", err)
 		}
 	}

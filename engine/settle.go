@@ -206,7 +206,7 @@ func (s *settler) settleAll(ctx context.Context) error {
 		if s.found.SealedAt > 0 {
 			when = ", cancelled at " + time.UnixMilli(s.found.SealedAt).UTC().Format(time.RFC3339)
 		}
-		s.observe(Event{Kind: Notice, Text: fmt.Sprintf("settling %s left open by run %s%s", amount.Of(n, "operation"), s.found.RunID, when)})
+		s.observe(Event{Kind: Notice, Text: fmt.Sprintf("settling %s left open by %s%s", amount.Of(n, "operation"), s.found.By(), when)})
 	}
 	verdicts, errs := make([]verdict, len(ops)), make([]error, len(ops))
 	var wg routine.Group

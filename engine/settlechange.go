@@ -140,9 +140,18 @@ func (s *settler) deleted(ctx context.Context, op state.OpenOperation, row *stat
 // lookDeleted reads what a delete without an answer was about.
 func (s *settler) lookDeleted(ctx context.Context, op state.OpenOperation, row *state.Resource, req *provider.Request) (gone bool, text string, err error) {
 	driver := s.router.Driver(op.ResourceType)
-	if op.Stage == state.StageAccepted && op.ProvisionedBy != state.ByCloudControl && driver != nil {
-		if err := driver.AwaitDeleted(ctx, req); errors.Is(err, provider.ErrDraining) {
-			return false, "", err
+	if op.ProvisionedBy != state.ByCloudControl && driver != nil {
+		leaving := op.Stage == state.StageAccepted
+		if !leaving { // it may have arrived all the same
+			leaving, err = driver.Deleting(ctx, req)
+			if err != nil {
+				return false, "", &unreadError{fmt.Errorf("whether it is being deleted could not be read: %w", err)}
+			}
+		}
+		if leaving {
+			if err := driver.AwaitDeleted(ctx, req); errors.Is(err, provider.ErrDraining) {
+				return false, "", err
+			}
 		}
 	}
 	err = s.read(ctx, row, req)

@@ -77,8 +77,13 @@ var crashStories = []crashStory{
 	{"failed deploy", [][]string{deployCrash}, deployBroken, deployCrash},
 	{"rollback", [][]string{deployCrash, append(slices.Clip(deployBroken), "--no-rollback")}, rollBack, rollBack},
 	{"destroy", [][]string{deployCrash}, destroyCrash, destroyCrash},
+	{deployedAgain, [][]string{deployCrash}, destroyCrash, deployCrash},
 	{"replacement", [][]string{deployCrash}, renewCrash, renewCrash},
 }
+
+// deployedAgain is the story that a kill is the test of: what is gone and still on
+// record. The destroys of the other one are the same, so it begins its sample anew.
+const deployedAgain = "destroy, then deploy"
 
 // app is that which the stack is brought to.
 func (s crashStory) app() string {
@@ -112,7 +117,8 @@ func everyCase(log []sandbox.Request) (cases []crashCase) {
 // kinds are the kinds of requests that are disturbed already.
 type kinds struct {
 	seen map[sandbox.Fault]bool
-	turn int // of the ways to disturb
+	ways []disturbance
+	turn int // of the ways
 }
 
 // volatile is where what is made up in each run begins in a name.
@@ -145,7 +151,7 @@ func (k *kinds) cases(log []sandbox.Request) (cases []crashCase) {
 			continue
 		}
 		here[kind], k.seen[kind] = true, true
-		d := disturbances[k.turn%len(disturbances)]
+		d := k.ways[k.turn%len(k.ways)]
 		k.turn++
 		d.fault.Service, d.fault.Action, d.fault.Mentions, d.fault.Nth = kind.Service, kind.Action, kind.Mentions, kind.Nth
 		cases = append(cases, crashCase{fmt.Sprintf("%s %s:%s %s", d.name, r.Service, r.Action, about), d})

@@ -171,6 +171,23 @@ func (d *Driver) AwaitDeleted(ctx context.Context, r *Request) error {
 	return nil
 }
 
+// Deleting tells whether a resource is on its way out: it can be read, and will not
+// be for long. It is false for types whose deletes are not waited for.
+func (d *Driver) Deleting(ctx context.Context, r *Request) (bool, error) {
+	if d.res.DeleteWait == nil {
+		return false, nil
+	}
+	r = d.prepare(r)
+	state, _, err := d.res.DeleteWait.Read(ctx, r)
+	if err != nil {
+		if err = d.gone(r, err); errors.Is(err, ErrNotFound) {
+			return false, nil
+		}
+		return false, err
+	}
+	return d.res.DeleteWait.leaving(state), nil
+}
+
 func propertiesOf(satellites []Satellite) (names []string) {
 	for _, s := range satellites {
 		names = append(names, s.Properties...)

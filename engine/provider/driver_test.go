@@ -221,6 +221,33 @@ func TestDeleteOfWhatIsGone(t *testing.T) { // (T-848, T-849)
 	}
 }
 
+func TestDeleting(t *testing.T) { // (P-22)
+	for state, want := range map[string]bool{
+		"READY": false, "CREATING": false, "deleted": false, "DELETE_FAILED": false, "running": false,
+		"DELETING": true, "Delete in progress": true, "shutting-down": true, "DRAINING": true,
+	} {
+		s := &service{state: []string{state}}
+		box := s.box()
+		box.DeleteWait = &Waiter{OK: []string{"deleted"}, Failed: []string{"DELETE_FAILED"}, Read: box.Wait.Read}
+		if got, err := Drive(box, nil).Deleting(t.Context(), driven(t, `{}`, "")); got != want || err != nil {
+			t.Errorf("%s: got %t, %v", state, got, err)
+		}
+	}
+	s := &service{fail: map[string][]error{"wait": {refusedWith("NoSuchBox"), refusedWith("Denied")}}}
+	box := s.box()
+	for range 2 { // the first time there is no way to tell
+		if got, err := Drive(box, nil).Deleting(t.Context(), driven(t, `{}`, "")); got || err != nil {
+			t.Errorf("got %t, %v", got, err)
+		}
+		if box.DeleteWait == nil {
+			box.DeleteWait = box.Wait
+		}
+	}
+	if _, err := Drive(box, nil).Deleting(t.Context(), driven(t, `{}`, "")); err == nil {
+		t.Error("a refusal tells nothing")
+	}
+}
+
 func TestOwnerTagRidesOnTheCreate(t *testing.T) { // (S-213)
 	s := &service{}
 	res := s.box()

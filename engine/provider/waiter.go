@@ -54,6 +54,16 @@ func (w *Waiter) Applies(mode WaitMode) bool {
 	return w != nil && rank(mode) >= rank(w.From)
 }
 
+// leaving tells whether a state that the wait goes on in is one of a resource that
+// is being deleted, by the words that services have for it.
+func (w *Waiter) leaving(state string) bool {
+	if slices.Contains(w.OK, state) || slices.Contains(w.Failed, state) {
+		return false
+	}
+	state = strings.ToLower(state)
+	return slices.ContainsFunc([]string{"delet", "terminat", "shutting", "drain"}, func(word string) bool { return strings.Contains(state, word) })
+}
+
 // Wait polls until the resource has settled, failed or ran out of time. It
 // returns ErrDraining as soon as r.Draining closes.
 func (w *Waiter) Wait(ctx context.Context, r *Request) error {

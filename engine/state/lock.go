@@ -39,7 +39,7 @@ type LockRecord struct {
 const Withdrawing = "deploy, which takes exports away or changes them"
 
 // Withdraws tells whether the holder may be taking away what its stack exports.
-func (r LockRecord) Withdraws() bool { return r.Operation == "destroy" || r.Operation == Withdrawing }
+func (r LockRecord) Withdraws() bool { return r.Operation == Destroying || r.Operation == Withdrawing }
 
 // Expired tells whether the lock may be taken over. One that does not say when
 // it expires has expired.
@@ -211,7 +211,8 @@ func (k *Stack) heldBy(opt LockOptions, r *LockRecord) *HeldError {
 // ForceUnlock removes the lock whoever holds it, and its oldest form. there
 // tells whether something stood in the lock's place; holder is nil where it
 // could not be read as a lock. The ledger is told when the holder must have
-// stopped; where that fails, a warning says so.
+// stopped, and what a destroy may have deleted is written down; where that fails, a
+// warning says so.
 func (k *Stack) ForceUnlock(ctx context.Context) (holder *LockRecord, there bool, err error) {
 	r, etag, readErr := k.peek(ctx)
 	there = r != nil || etag != Absent || readErr != nil

@@ -362,7 +362,8 @@ func TestTakeoverPurgesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Release(t.Context())
-		c.wantRequests(t, "PutObject "+lockKey, "GetObject "+lockKey, "DeleteObject "+lockKey, "PutObject "+lockKey, "GetObject "+ledgerKey)
+		c.wantRequests(t, "PutObject "+lockKey, "GetObject "+lockKey, "DeleteObject "+lockKey, "PutObject "+lockKey, "GetObject "+ledgerKey,
+			"GetObject "+recordKey, "GetObject "+"cdkd/Shop/state.json") // of what a destroy may have deleted
 	})
 }
 

@@ -100,6 +100,15 @@ type Leftover struct {
 	read any
 }
 
+// By names the run that left it. Of one that wrote nothing down itself only the
+// lock's owner is known.
+func (p *Pending) By() string {
+	if p.RunID == "" {
+		return "a run of " + orUnnamed(p.Owner)
+	}
+	return "run " + p.RunID
+}
+
 // Empty tells whether nothing is open.
 func (p *Pending) Empty() bool { return len(p.Operations)+len(p.Leftovers) == 0 }
 

@@ -228,6 +228,18 @@ func (l *Lock) Release(ctx context.Context) error {
 	return l.releaseErr
 }
 
+// GiveUp is Release for who ends before what is under way beneath the lock does, or
+// could not save what it did: what a destroy may have deleted is written down first.
+func (l *Lock) GiveUp(ctx context.Context) error {
+	var err error
+	select {
+	case <-l.lost: // another has begun
+	default:
+		err = l.stack.noteDestroy(ctx, l.Record())
+	}
+	return errors.Join(err, l.Release(ctx))
+}
+
 var errNotOurs = errors.New("it is not this run's any more")
 
 func (l *Lock) remove(ctx context.Context) error {

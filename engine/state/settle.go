@@ -203,13 +203,17 @@ func (d *ledgerDoc) end(at time.Time) (changed bool) {
 
 // abandon notes when the run that held a lock can last have worked: an
 // interval after it last renewed it. A lock that does not say when that was
-// stopped being anybody's now.
+// stopped being anybody's now. What a destroy may have deleted is written down, too.
 func (k *Stack) abandon(ctx context.Context, lock *LockRecord) error {
 	at := time.Now()
 	if lock != nil && !lock.Expires.IsZero() {
 		at = lock.Expires.Add(-LockTTL + LockInterval)
 	}
-	return k.abandonAt(ctx, at)
+	err := k.abandonAt(ctx, at)
+	if lock != nil {
+		err = errors.Join(err, k.noteDestroy(ctx, *lock))
+	}
+	return err
 }
 
 // abandonAt notes that the run before this one did nothing after a moment.

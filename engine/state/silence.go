@@ -63,12 +63,13 @@ func (k *Stack) ReleaseDead(ctx context.Context, owner string, ended time.Time) 
 }
 
 // endDead notes in the ledger when a dead run ended: when its process did, or at
-// the latest when it would have renewed its lock.
+// the latest when it would have renewed its lock. What a destroy may have deleted is
+// written down, too.
 func (k *Stack) endDead(ctx context.Context, lock LockRecord, ended time.Time) error {
 	if ended.IsZero() {
 		return k.abandon(ctx, &lock)
 	}
-	return k.abandonAt(ctx, ended)
+	return errors.Join(k.abandonAt(ctx, ended), k.noteDestroy(ctx, lock))
 }
 
 // stillHeld says until when a lock that was seen is in the way.

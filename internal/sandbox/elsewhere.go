@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	kmstypes "github.com/aws/aws-sdk-go-v2/service/kms/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
@@ -94,6 +96,18 @@ var descriptions = map[string]description{
 		m := plain(out)
 		m["Id"], m["FunctionName"] = id, m["FunctionArn"]
 		m["Enabled"] = strings.HasPrefix(aws.ToString(out.State), "Enabl")
+		return m, nil
+	},
+	"AWS::KMS::Key": func(ctx context.Context, config aws.Config, id string) (map[string]any, error) {
+		out, err := kms.NewFromConfig(config).DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
+		if err != nil {
+			return nil, err
+		}
+		if out.KeyMetadata.KeyState == kmstypes.KeyStatePendingDeletion {
+			return nil, errors.New("it is as good as deleted")
+		}
+		m := plain(out.KeyMetadata)
+		m["MultiRegion"] = aws.ToBool(out.KeyMetadata.MultiRegion)
 		return m, nil
 	},
 	"AWS::StepFunctions::StateMachine": func(ctx context.Context, config aws.Config, id string) (map[string]any, error) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudcontrol"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 
 	"github.com/org/cdkd-action/internal/sandbox"
@@ -56,6 +57,15 @@ func TestSnapshot(t *testing.T) {
 			t.Errorf("%d objects", n)
 		}
 	}
+	// What moto has is read through Cloud Control, too.
+	read := func(name string) {
+		t.Helper()
+		_, err := cloudcontrol.NewFromConfig(once(s)).GetResource(ctx, &cloudcontrol.GetResourceInput{
+			TypeName: aws.String("AWS::SNS::Topic"), Identifier: aws.String("arn:aws:sns:us-east-1:123456789012:" + name)})
+		if err != nil {
+			t.Error(err)
+		}
+	}
 	snapshot := func() *sandbox.Snapshot {
 		t.Helper()
 		kept, err := s.Snapshot(ctx)
@@ -80,6 +90,7 @@ func TestSnapshot(t *testing.T) {
 	for range 2 {
 		restore(one)
 		want("a")
+		read("a")
 		add("d")
 		want("a", "d")
 		restore(two)

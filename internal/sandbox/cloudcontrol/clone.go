@@ -12,7 +12,7 @@ func (s *Server) Clone() (*Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settle()
-	c := New(Options{AccountID: s.account, Region: s.region, Now: s.now, Types: s.types, Delay: s.delay})
+	c := New(Options{AccountID: s.account, Region: s.region, Now: s.now, Types: s.types, Delay: s.delay, Elsewhere: s.elsewhere})
 	c.resources = maps.Clone(s.resources) // a resource is exchanged, not changed
 	for _, q := range s.requests {
 		if q.running() {

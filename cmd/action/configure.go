@@ -176,8 +176,11 @@ func (s *step) assembly(ctx context.Context, state bool) (string, error) {
 }
 
 func noFolder(app, dir string) string {
-	if filepath.IsAbs(app) {
+	switch {
+	case filepath.IsAbs(app):
 		return fmt.Sprintf("app %q is no folder", app)
+	case dir == ".":
+		return fmt.Sprintf("app %q is no folder in the current directory", app)
 	}
 	return fmt.Sprintf("app %q is no folder in %s", app, dir)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/org/cdkd-action/ci"
 	"github.com/org/cdkd-action/ci/github"
@@ -20,7 +19,7 @@ func (s *step) comparedTemplates(ctx context.Context) (*result.Run, error) {
 	}
 	if base.Assembly == "" {
 		return nil, &engine.InputError{
-			What: fmt.Sprintf("base-app %q is no folder in %s, and without AWS credentials there is nothing else to compare with", s.in.BaseApp, s.in.WorkingDirectory),
+			What: "base-" + noFolder(s.in.BaseApp, s.in.WorkingDirectory) + ", and without AWS credentials there is nothing else to compare with",
 			Next: "synthesize the app of the base branch in an earlier step and name the folder that it wrote",
 			Page: guide.NoApp,
 		}

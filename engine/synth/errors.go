@@ -19,6 +19,9 @@ func (e *NoAppError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("there is no app to run in %s: %v", e.Dir, e.Err)
 	}
+	if e.Dir == "." {
+		return "no app was named for the current directory"
+	}
 	return "no app was named for " + e.Dir
 }
 

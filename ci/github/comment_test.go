@@ -205,7 +205,7 @@ func TestRefusals(t *testing.T) {
 		{"a fork", "ghs_read", true,
 			"comment on pull request acme/shop#7: GitHub refused (403 Resource not accessible by integration); on a pull request from a fork the token can only read; the report is in the step summary"},
 		{"no such token", "ghs_secret", false,
-			"comment on pull request acme/shop#7: GitHub refused (401 Bad credentials); give the job the permission pull-requests: write, or set comment to off; the report is in the step summary"},
+			"comment on pull request acme/shop#7: GitHub refused (401 Bad credentials); it knows no such token; look at the secret that github-token is, or leave github-token away, which takes the job's own; the report is in the step summary"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

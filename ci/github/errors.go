@@ -20,11 +20,18 @@ type DeniedError struct {
 }
 
 func (e *DeniedError) Error() string {
-	text := fmt.Sprintf("GitHub refused (%d %s); ", e.Status, e.Message)
-	if e.Fork {
-		return text + "on a pull request from a fork the token can only read; the report is in the step summary"
+	return fmt.Sprintf("GitHub refused (%d %s); %s; the report is in the step summary", e.Status, e.Message, e.Remedy())
+}
+
+// Remedy says what to do about it.
+func (e *DeniedError) Remedy() string {
+	switch {
+	case e.Status == http.StatusUnauthorized:
+		return "it knows no such token; look at the secret that github-token is, or leave github-token away, which takes the job's own"
+	case e.Fork:
+		return "on a pull request from a fork the token can only read"
 	}
-	return text + "give the job the permission pull-requests: write, or set comment to off; the report is in the step summary"
+	return "give the job the permission pull-requests: write, or set comment to off"
 }
 
 // explained gives the refusals of GitHub their own type.

@@ -37,7 +37,7 @@ func Reviewed(ctx context.Context, getenv func(string) string, opt Options) (Pul
 	}
 	ours, err := c.find(ctx, pr, marker(opt.App, opt.Key))
 	if err != nil {
-		return pr, nil, fmt.Errorf("read the comment on pull request %s: %w", pr, err)
+		return pr, nil, fmt.Errorf("read the comment on pull request %s: %w", pr, explained(err, pr))
 	}
 	if len(ours) == 0 {
 		return pr, nil, nil

@@ -108,6 +108,7 @@ func (s *step) examineGitHub(ctx context.Context) []result.Finding {
 
 func (s *step) examineToken(ctx context.Context) result.Finding {
 	f := result.Finding{Subject: "GitHub token", Verdict: result.Warn}
+	var denied *github.DeniedError
 	pr, ofPull, err := github.PullRequestFromEnv(s.surface.Getenv)
 	if err == nil {
 		_, _, err = github.Reviewed(ctx, s.surface.Getenv, s.commentOptions())
@@ -117,8 +118,10 @@ func (s *step) examineToken(ctx context.Context) result.Finding {
 		f.Text, f.Remedy = "there is none, so there are no comments on pull requests", "give github-token, or set comment to off"
 	case errors.As(err, new(*github.NoPullRequestError)), err == nil && !ofPull:
 		f.Verdict, f.Text = result.OK, "reads pull requests; this run is not for one"
+	case errors.As(err, &denied):
+		f.Text, f.Remedy = fmt.Sprintf("GitHub refused (%d %s)", denied.Status, denied.Message), denied.Remedy()
 	case err != nil:
-		f.Text, f.Remedy = err.Error(), "give the job the permission pull-requests: write, or set comment to off"
+		f.Text, f.Remedy = err.Error(), "run again in a while; without GitHub there is no comment, and nothing else is missing"
 	case pr.Fork:
 		f.Text, f.Remedy = "the pull request is from a fork, for which the token can only read", "read the report in the step summary"
 	default:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -169,6 +170,50 @@ func TestDestroyWhoseRecordIsNotSaved(t *testing.T) {
 	}
 	f.wantNothingOpen()
 	f.deploy(result.NoChange, queueA, queueB)
+}
+
+// AWS has taken a delete, and the destroy may not look whether the resource is gone:
+// it is named as left, and the next run looks (P-22).
+func TestDestroyThatMayNotLook(t *testing.T) {
+	for _, next := range []string{"deploy", "destroy", "orphan"} {
+		t.Run(next, func(t *testing.T) {
+			e, aws := newEngine(t)
+			f := &forsaken{t: t, aws: aws, dir: t.TempDir()}
+			const table = `"Table": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": "taken", "BillingMode": "PAY_PER_REQUEST",
+				"AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}}`
+			f.deploy(result.Success, queueA, table)
+			aws.ClearLog()
+			denied := aws.AddFault(sandbox.Fault{Service: "dynamodb", Action: "DescribeTable", Status: 403, Code: "AccessDeniedException"})
+			if run, err := f.destroy(f.engine()); err != nil || run.Outcome != result.Partial {
+				t.Errorf("%v %s: %+v", err, run.Outcome, run.Stacks)
+			}
+			aws.RemoveFault(denied)
+			if !slices.ContainsFunc(aws.Log(), func(r sandbox.Request) bool { return r.Action == "DeleteTable" && r.Status == 200 }) {
+				t.Fatal("nothing was deleted")
+			}
+			switch next {
+			case "deploy":
+				f.deploy(result.Success, queueA, table)
+				tables := dynamodb.NewFromConfig(aws.Config())
+				if _, err := tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: new("taken")}); err != nil {
+					t.Error(err)
+				}
+				f.wantNothingOpen()
+				f.deploy(result.NoChange, queueA, table)
+			case "destroy":
+				if run, err := f.destroy(f.engine()); err != nil || run.Outcome != result.Success {
+					t.Errorf("%v %s: %+v", err, run.Outcome, run.Stacks)
+				}
+				f.wantNothingOpen()
+			case "orphan": // as the destroy advised
+				done, err := e.StateOrphan(t.Context(), engine.OrphanOptions{Stacks: []string{"Shop"}, Region: "us-east-1", Resources: []string{"Table"}})
+				if err != nil || len(done) != 1 || !slices.Equal(done[0].Resources, []string{"Table"}) {
+					t.Errorf("%v %+v", err, done)
+				}
+				f.wantNothingOpen()
+			}
+		})
+	}
 }
 
 // What a destroy that was killed had AWS delete, and is still to be seen, is waited

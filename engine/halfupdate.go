@@ -13,7 +13,8 @@ import (
 // does not say so. As in CloudFormation, the rollback sends such a resource its
 // old properties. Where it is not put back, what was sent stays written down as
 // an update of which nobody knows what it did: the next deploy applies what it
-// changed again, also when the template agrees with the record.
+// changed again, also when the template agrees with the record. A delete that failed
+// may have been taken, too.
 
 // halfUpdated notes an update that failed, and whether it had an effect.
 func (d *deployment) halfUpdated(err error, had bool, f *flight, op *state.Operation) {
@@ -23,6 +24,24 @@ func (d *deployment) halfUpdated(err error, had bool, f *flight, op *state.Opera
 	}
 	open := f.op
 	open.Stage, open.RequestToken, open.ResponseKey, open.RequestID, open.AnswerBy = state.StageSent, "", "", "", 0
+	d.noteHalf(open)
+}
+
+// halfDeleted notes a delete that failed when AWS had taken it, as one does that may
+// not look whether the resource is gone: the record still names it, and the next run
+// looks. An old copy is written down already.
+func (d *deployment) halfDeleted(err error, had bool, f *flight) {
+	if err == nil {
+		d.forgetHalf(f.op.LogicalID)
+		return
+	}
+	row := d.world.row(f.op.LogicalID)
+	if errors.Is(err, errNotBegun) || f.op.ResourceType == nestedType || isCustom(f.op.ResourceType) ||
+		!had && !provider.Ambiguous(err) || d.ending(err) != err || row == nil || row.PhysicalID != f.op.PhysicalID {
+		return
+	}
+	open := f.op
+	open.Stage, open.RequestToken = state.StageSent, ""
 	d.noteHalf(open)
 }
 

@@ -442,15 +442,17 @@ func (d *deployment) delete(ctx context.Context, id string, row *state.Resource,
 	}
 	f := d.depart(req, state.OpenOperation{ChangeType: state.OpDelete, PhysicalID: row.PhysicalID, Previous: row, ProvisionedBy: row.ProvisionedBy})
 	ev := Event{Action: plan.Delete, LogicalID: id, Type: row.ResourceType, PhysicalID: row.PhysicalID, Rollback: undoing}
+	var effect provider.Effect
 	err = d.operation(ctx, ev, d.limit(row.ResourceType), func(ctx context.Context) (string, error) {
 		if d.unprotect {
 			d.removeProtection(ctx, decision, req)
 		}
-		deleted, err := d.provider(decision, policy).Delete(ctx, req)
+		deleted, err := d.provider(decision, policy).Delete(provider.Observing(ctx, &effect), req)
 		skipped = deleted.Skipped
 		return "", err
 	})
 	d.arrive(f, err)
+	d.halfDeleted(err, effect.Had(), f)
 	return skipped, d.whyKept(row, err)
 }
 

@@ -92,7 +92,6 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 	of := map[string]int{}
 	for _, st := range run.Stacks {
 		of[st.Name]++
-		of[st.Name+"\n"+st.Region]++
 	}
 	for _, st := range run.Stacks {
 		unaddressed = append(unaddressed, st.Unaddressed...)
@@ -102,11 +101,8 @@ func (s *Surface) SetRun(run *result.Run, end Ending) error {
 		}
 		if st.Outputs.Len() > 0 {
 			key := st.Name
-			switch {
-			case of[st.Name+"\n"+st.Region] > 1:
+			if of[key] > 1 {
 				key += " (" + st.Place() + ")"
-			case of[key] > 1:
-				key += " (" + st.Region + ")"
 			}
 			outputs.Set(key, st.Outputs)
 		}

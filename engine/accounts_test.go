@@ -2,8 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,22 +14,10 @@ import (
 // twoAccounts is an app with a stack of the sandbox's account and one of another.
 func twoAccounts(t *testing.T) (dir string) {
 	t.Helper()
-	dir = t.TempDir()
-	writeApp(t, dir, map[string]string{
-		"Here":  `"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "here"}}`,
-		"There": `"Queue": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "there"}}`,
-	})
-	manifest := filepath.Join(dir, "manifest.json")
-	text, err := os.ReadFile(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, there, _ := strings.Cut(string(text), `"There"`)
-	there = strings.Replace(there, "aws://unknown-account/", "aws://999999999999/", 1)
-	if err := os.WriteFile(manifest, []byte(before+`"There"`+there), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return appOf(t,
+		madeFor{id: "Here", name: "Here", resources: `"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "here"}}`},
+		madeFor{id: "There", name: "There", account: "999999999999", resources: queueNamed("there")},
+	)
 }
 
 // Stacks of an account that there are no credentials for are refused with the whole

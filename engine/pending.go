@@ -22,7 +22,7 @@ type pending struct {
 	proof    *state.Ledger      // whose nonce proves that the entries are the stack's
 	flights  map[string]*flight // under way
 	let      []state.OpenOperation
-	half     map[string]state.OpenOperation // updates that failed and had an effect, by logical id
+	half     map[string]state.OpenOperation // updates and deletes that failed and had an effect, by logical id
 	closing  []*flight                      // over, and written down as if they were not
 	children map[string]bool                // nested stacks that let something go
 	gone     []*state.Resource              // leftovers that this run deleted

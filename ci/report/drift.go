@@ -267,7 +267,7 @@ func DriftMarkdown(run *result.DriftRun) string {
 	p.message(run.Message, run.Remedy)
 	for _, s := range run.Stacks {
 		if s.Drifted() || s.Incomparable() || len(run.Stacks) > 1 {
-			p.line("#### " + code(s.Name) + " in " + placeOf(s.Region, s.Account))
+			p.line("#### " + code(s.Name) + " in " + code(s.Place()))
 		}
 		p.driftedStack(run, s)
 	}
@@ -289,11 +289,11 @@ func DriftIssue(run *result.DriftRun, s *result.DriftedStack, runURL string) str
 		by = ", says [this run](" + runURL + ")"
 	}
 	if s.Outcome == result.NoChange || s.Outcome == result.Success {
-		return "Stack " + code(s.Name) + " in " + placeOf(s.Region, s.Account) + " is as recorded again" + by + ".\n"
+		return "Stack " + code(s.Name) + " in " + code(s.Place()) + " is as recorded again" + by + ".\n"
 	}
 	p := &page{}
 	one := &result.DriftRun{Mode: run.Mode, DryRun: run.DryRun, ShowValues: run.ShowValues, Outcome: s.Outcome, Stacks: []*result.DriftedStack{s}}
-	p.line(sentence(driftTitle(one, code)) + " in " + placeOf(s.Region, s.Account) + by + ".")
+	p.line(sentence(driftTitle(one, code)) + " in " + code(s.Place()) + by + ".")
 	p.driftedStack(one, s)
 	p.line("**What to do:** run the command `drift` with `revert` to make it what was deployed, or with `accept` to record what is, " +
 		"and change the app where that is to stay. This issue is kept up to date, and closed when the stack is as recorded again.")

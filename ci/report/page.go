@@ -213,7 +213,7 @@ func (p *page) trouble(s *result.Stack) {
 	if s.Message == "" && s.Remedy == "" && s.Lock == nil && len(s.Failures) == 0 && len(s.Unaddressed) == 0 && len(s.Pending) == 0 && !warned {
 		return
 	}
-	heading, message := "#### "+code(s.Name)+" in "+placeOf(s.Region, s.Account)+ended(s), s.Message
+	heading, message := "#### "+code(s.Name)+" in "+code(s.Place())+ended(s), s.Message
 	switch short := message != "" && len(message) <= 120 && !strings.Contains(message, "\n"); {
 	case short && len(s.Failures) > 0: // which say more
 		p.line(heading + ": " + prose(message))
@@ -421,12 +421,4 @@ func outputValue(v any) string {
 		text = value.JSON(v)
 	}
 	return unmark(text)
-}
-
-// placeOf is where a stack is; the account is named if it is not the caller's.
-func placeOf(region, account string) string {
-	if account == "" {
-		return code(region)
-	}
-	return code(region) + " of account " + code(account)
 }

@@ -74,7 +74,7 @@ func (p *page) stack(s *result.Stack) {
 			p.folded("Plan of "+htmlCode(pl.Stack)+": "+cmp.Or(toDo(pl.Counts()), "only outputs"), false, show)
 			return
 		}
-		heading := "#### " + code(pl.Stack) + " in " + placeOf(pl.Region, s.Account)
+		heading := "#### " + code(pl.Stack) + " in " + code(s.Place())
 		if pl != s.Plan {
 			heading = "#### Nested stack " + code(pl.Stack)
 		}

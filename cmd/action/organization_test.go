@@ -1,14 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -58,25 +59,19 @@ type sessions struct {
 }
 
 func (s sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !strings.Contains(r.Header.Get("Authorization"), "/sts/aws4_request") || r.ParseForm() != nil || r.Form.Get("Action") != "AssumeRole" {
-		if r.Form != nil { // it was read
-			body := r.PostForm.Encode()
-			r.Body, r.ContentLength = http.NoBody, int64(len(body))
-			r.Body = readCloser{strings.NewReader(body)}
-		}
+	body, err := io.ReadAll(r.Body)
+	form, _ := url.ParseQuery(string(body))
+	if err != nil || form.Get("Action") != "AssumeRole" {
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		s.next.ServeHTTP(w, r)
 		return
 	}
-	role := assumedRole.FindStringSubmatch(r.Form.Get("RoleArn"))
+	role := assumedRole.FindStringSubmatch(form.Get("RoleArn"))
 	if role == nil || s.of[role[1]] == nil {
 		w.WriteHeader(http.StatusForbidden)
-		fmt.Fprintf(w, `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized to perform: sts:AssumeRole on resource: %s</Message></Error></ErrorResponse>`, r.Form.Get("RoleArn"))
+		fmt.Fprintf(w, `<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized to perform: sts:AssumeRole on resource: %s</Message></Error></ErrorResponse>`, form.Get("RoleArn"))
 		return
 	}
 	fmt.Fprintf(w, `<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIAROLE%s</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>%s</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>`,
 		role[1], time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 }
-
-type readCloser struct{ *strings.Reader }
-
-func (readCloser) Close() error { return nil }

@@ -208,8 +208,8 @@ func unlockedText(all []engine.Unlocked, now time.Time) string {
 			fmt.Fprintf(&b, "%s: removed the lock of %s (%s), which %s\n", subject, report.Line(u.Holder.Owner), report.Line(u.Holder.Operation), expired)
 		}
 		if u.Open > 0 {
-			fmt.Fprintf(&b, "%s: %s of an earlier run %s open; the next deploy settles what they came to\n",
-				unlockSubject(u), amount.Of(u.Open, "operation"), amount.Form(u.Open, "is", "are"))
+			fmt.Fprintf(&b, "%s: %s of an earlier run %s open; the next deploy settles what came of %s\n",
+				unlockSubject(u), amount.Of(u.Open, "operation"), amount.Form(u.Open, "is", "are"), amount.Form(u.Open, "it", "them"))
 		}
 	}
 	return b.String()

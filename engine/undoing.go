@@ -180,6 +180,10 @@ func (u *undoing) notUndone(op *state.Operation, err error, what, again string) 
 		return
 	}
 	reason, remedy := what+": "+err.Error(), cmp.Or(Remedy(err), "remove what stands in the way")+", then "+again
+	stopped := errors.Is(err, errStopped) || letGo(err)
+	if stopped { // nothing stands in the way
+		remedy = again
+	}
 	s, skipped := errors.AsType[*skip](err)
 	u.mu.Lock()
 	if skipped {
@@ -188,7 +192,7 @@ func (u *undoing) notUndone(op *state.Operation, err error, what, again string) 
 	} else {
 		u.failed++
 	}
-	u.stopped = u.stopped || errors.Is(err, errStopped) || letGo(err)
+	u.stopped = u.stopped || stopped
 	u.mu.Unlock()
 	if skipped {
 		u.emit(state.Event{EventType: state.RollbackResourceSkipped, Operation: op.ChangeType, LogicalID: op.LogicalID,
